@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/steadybench/steady/bus"
+	"github.com/steadybench/steady/campaign"
+	"github.com/steadybench/steady/collector"
+	"github.com/steadybench/steady/collector/procfs"
+	"github.com/steadybench/steady/schemas"
+)
+
+// collectFlags name a run that has no controller.
+type collectFlags struct {
+	experiment, system, scenario string
+	number, hosts                int
+	host                         string
+	roles                        []string
+	interval, duration           time.Duration
+	pending                      int64
+}
+
+func (a *app) collect() *cobra.Command {
+	var f collectFlags
+	var n natsFlags
+	c := &cobra.Command{
+		Use:   "collect --experiment E --system S --scenario C",
+		Short: "this host's samples to NATS, once a second",
+		Long: `Samples this host and publishes each tick to the nats-server at --nats, where steady
+ingest makes a run folder of it. Hosts that give the same names and --run-number
+collect into the same run; it is over when --hosts hosts have ended. A collector that
+is started again joins the run it was in.`,
+		Args: args(0),
+		RunE: func(c *cobra.Command, _ []string) error { return a.runCollect(c.Context(), n, f) },
+	}
+	n.add(c, false)
+	fl := c.Flags()
+	fl.StringVar(&f.experiment, "experiment", "", "the comparison that the run belongs to")
+	fl.StringVar(&f.system, "system", "", "the variant under test")
+	fl.StringVar(&f.scenario, "scenario", "", "the workload with its parameters, as a name")
+	fl.IntVar(&f.number, "run-number", 1, "which repetition it is")
+	fl.IntVar(&f.hosts, "hosts", 1, "how many hosts take part")
+	fl.StringVar(&f.host, "host", "", "this host's name (default: its host name)")
+	fl.StringSliceVar(&f.roles, "role", []string{"sut"}, "sut, load or both")
+	fl.DurationVar(&f.interval, "interval", time.Second, "time between ticks")
+	fl.DurationVar(&f.duration, "duration", 0, "how long (default: until SIGINT)")
+	fl.Int64Var(&f.pending, "pending-bytes", bus.DefaultPending, "memory for ticks that the server has not acknowledged")
+	return c
+}
+
+func (f *collectFlags) check() error {
+	for _, r := range f.roles {
+		if r != "sut" && r != "load" {
+			return usage("--role %q: want sut or load", r)
+		}
+	}
+	switch {
+	case f.interval < 10*time.Millisecond:
+		return usage("--interval %s: the shortest is 10ms", f.interval)
+	case f.number < 1 || f.number > 9999:
+		return usage("--run-number %d: want 1 to 9999", f.number)
+	case f.hosts < 1:
+		return usage("--hosts %d: want 1 or more", f.hosts)
+	}
+	if err := errors.Join(schemas.CheckName("--experiment", f.experiment), schemas.CheckName("--system", f.system), schemas.CheckName("--scenario", f.scenario)); err != nil {
+		return usage("%w", err)
+	}
+	return nil
+}
+
+// thisHost returns what campaign must know of this host.
+func thisHost(name string, roles []string) (campaign.Host, error) {
+	if name == "" {
+		var err error
+		if name, err = os.Hostname(); err != nil {
+			return campaign.Host{}, fmt.Errorf("host name: %w: give one with --host", err)
+		}
+	}
+	id, err := collector.BootID()
+	if err != nil {
+		return campaign.Host{}, err
+	}
+	return campaign.Host{Name: name, Roles: roles, BootID: id, Facts: campaign.Facts(),
+		Sources: func() ([]collector.Source, map[string]string, error) { return procfs.Sources("/proc", collector.Now) }}, nil
+}
+
+func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if n.url == "" {
+		return usage("collect: --nats is missing: where is the nats-server?")
+	}
+	host, err := thisHost(f.host, f.roles)
+	if err != nil {
+		return err
+	}
+	sources, absent, err := host.Sources()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, s := range sources {
+			s.Close()
+		}
+	}()
+	conn, err := bus.Connect(n.url, "steady collect "+host.Name, true)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for _, name := range sortedKeys(absent) {
+		a.warn(fmt.Errorf("no %s: %s", name, absent[name]))
+	}
+
+	id := schemas.Producer{Run: campaign.SharedRunID(f.experiment, f.system, f.scenario, f.number), Host: host.Name, Epoch: schemas.NewEpoch(), BootID: host.BootID}
+	pub := bus.NewPublisher(conn, id, bus.PublisherOptions{Pending: f.pending, Warn: a.warn})
+	stamp := func() schemas.Stamp {
+		wall, boot := collector.Now()
+		return schemas.Stamp{Host: host.Name, WallNS: wall, BootNS: boot, BootID: host.BootID}
+	}
+	start := stamp()
+	err = errors.Join(
+		pub.Control(&schemas.Control{Kind: "open", At: start, Open: &schemas.Open{Experiment: f.experiment, System: f.system,
+			Scenario: f.scenario, Run: f.number, Slot: -1, Hosts: f.hosts}}),
+		pub.Control(&schemas.Control{Kind: "hello", At: start, Hello: &schemas.Hello{Epoch: id.Epoch, Kind: "collector", Roles: f.roles,
+			IntervalNS: f.interval.Nanoseconds(), Facts: host.Facts, Absent: absent}}))
+	if err != nil {
+		return err
+	}
+	a.say("collect: run %s of %s on %s, a tick each %s%s", id.Run, strings.Join([]string{f.experiment, f.system, f.scenario, fmt.Sprintf("%02d", f.number)}, "/"), host.Name, f.interval, until(f.duration))
+	s := &collector.Sampler{Interval: f.interval, StartBootNS: start.BootNS, Sources: sources, Sink: pub, Warn: a.warn, UnackedBytes: pub.UnackedBytes}
+	if f.duration > 0 {
+		s.Ticks = int64(f.duration/f.interval) + 1
+	}
+	account, err := s.Run(ctx)
+	err = errors.Join(err, pub.Control(&schemas.Control{Kind: "end", At: stamp(), End: &schemas.End{Epoch: id.Epoch, LastSeq: account.LastSeq, Refused: account.Refused, Missed: account.Missed}}))
+	wait := 30 * time.Second
+	if ctx.Err() != nil {
+		wait = 1500 * time.Millisecond
+	}
+	flush, cancel := shortly(ctx, wait)
+	defer cancel()
+	err = errors.Join(err, pub.Close(flush))
+	a.say("collect: %d ticks, %d missed, %d late, %d refused, %d messages sent again", account.LastSeq, account.Missed, account.Late, count(account.Refused), pub.Resent())
+	return err
+}
+
+func until(d time.Duration) string {
+	if d == 0 {
+		return " until SIGINT"
+	}
+	return " for " + d.String()
+}
+
+func count(r []schemas.Range) (n int64) {
+	for _, x := range r {
+		n += x.Last - x.First + 1
+	}
+	return n
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
