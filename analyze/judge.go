@@ -175,6 +175,7 @@ type test struct {
 	hasBase  bool
 	margin   float64 // on the scale of main; 0: none can be formed
 	selected bool
+	lost     bool        // runs failed and left too few: a failed run may be the one that differs
 	out      *Comparison // where the result goes
 }
 
@@ -221,7 +222,12 @@ func compare(m *Metric, sys, base *System, opt Options) *test {
 		t.Difference = point(sys.Mean.Value-base.Mean.Value, len(all))
 	}
 	for _, s := range []*System{sys, base} {
-		if s.Used < s.Runs {
+		if s.Used == s.Runs {
+			continue
+		}
+		if t.lost = t.lost || s.Used < 3; s.Used < 3 {
+			t.warn("%s: only %d of %d runs used: no verdict; repeat the missing", s.System, s.Used, s.Runs)
+		} else {
 			t.warn("%s: %d of %d runs used: repeat the missing", s.System, s.Used, s.Runs)
 		}
 	}
@@ -348,9 +354,7 @@ func (t *test) squeeze(prior Prior, s2, df float64) {
 		method = "pooled"
 	}
 	for _, c := range []*contrast{&t.main, &t.natural} {
-		if c.method == "welch" { // equal n: the pooled standard error is Welch's
-			c.df = df
-		}
+		// Equal n: Welch's standard error is the pooled one.
 		c.se *= math.Sqrt(v / s2)
 		c.s *= math.Sqrt(v / s2)
 		c.df, c.sdf = d, d
@@ -423,7 +427,7 @@ func (t *test) conclude(opt Options) {
 	if t.metric.Direction != None {
 		t.Verdict = Undecided
 	}
-	if !t.ok {
+	if !t.ok || t.lost {
 		return
 	}
 	lo, hi := t.main.interval(1 - 2*opt.Alpha)

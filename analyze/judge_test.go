@@ -200,7 +200,7 @@ func TestDesignChoosesMethod(t *testing.T) {
 		{"alternating", slottedAt([]int{0, 3, 4}, 10, 11, 12), slottedAt([]int{1, 2, 5}, 11, 12, 14), "ols-slot-log"},
 		{"two a side", slottedAt([]int{0, 3}, 10, 11), slottedAt([]int{1, 2}, 11, 14), "welch-log"},
 		{"at the same time", slotted(0, 10, 11, 12), slotted(0, 11, 12, 14), "paired-log"},
-		{"very unequal", runsOf(10, 11, 12), runsOf(11, 12, 14, 11, 12, 14, 11, 12, 13), "cochran-log"},
+		{"very unequal", runsOf(10, 11, 12), runsOf(11, 12, 14, 11, 12, 14, 11, 12, 13), "welch-cochran-log"},
 		{"a zero", runsOf(0, 11, 12), runsOf(11, 12, 14), "welch"},
 	} {
 		if _, c := judgeOne(Higher, tt.base, tt.sys); c.Method != tt.method || c.Paired != strings.HasPrefix(tt.method, "paired") {

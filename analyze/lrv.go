@@ -76,8 +76,7 @@ func Autocorrelation(x []float64, lag int) (r float64, ok bool) {
 			num.add(d * (x[i-lag]*scale - m))
 		}
 	}
-	r = num.sum() / den.sum()
-	return r, isFinite(r)
+	return finiteOr0(num.sum() / den.sum())
 }
 
 // ewcNu is the number of cosines for n rows, by the rule .4*n^(2/3) within bounds.

@@ -18,20 +18,23 @@ const maxPriorDF = 4
 
 // FitPrior estimates the prior of the variances s2, estimated with df degrees of
 // freedom each, by matching the moments of their logarithms (Smyth 2004,
-// doi:10.2202/1544-6115.1027). Variances of zero are left out. DF is capped at 4.
-// ok is false with fewer than three positive variances.
+// doi:10.2202/1544-6115.1027). Variances of zero are left out. DF is capped at 4, and at
+// the least of df: the others never weigh more than a metric's own data. ok is false
+// with fewer than three positive variances.
 //
 // FitPrior panics if the lengths differ.
 func FitPrior(s2, df []float64) (prior Prior, ok bool) {
 	if len(s2) != len(df) {
 		panic("analyze: FitPrior: lengths differ")
 	}
+	d0 := float64(maxPriorDF)
 	e := make([]float64, 0, len(s2))
 	tri := make([]float64, 0, len(s2))
 	for i, v := range s2 {
 		if d := df[i] / 2; v > 0 && isFinite(v) && d > 0 {
 			e = append(e, math.Log(v)-mathext.Digamma(d)+math.Log(d))
 			tri = append(tri, mathext.Zeta(2, d))
+			d0 = math.Min(d0, df[i])
 		}
 	}
 	if len(e) < 3 {
@@ -42,7 +45,6 @@ func FitPrior(s2, df []float64) (prior Prior, ok bool) {
 		return Prior{}, false
 	}
 	expected, _ := Mean(tri)
-	d0 := float64(maxPriorDF)
 	if rest := variance - expected; rest > 0 {
 		d0 = math.Min(d0, 2*trigammaInverse(rest))
 	}
@@ -54,6 +56,9 @@ func FitPrior(s2, df []float64) (prior Prior, ok bool) {
 // metric whose own variance is implausible under the prior (beyond its 95 %
 // quantile) keeps it: borrowing would make a noisy metric look quiet.
 func (p Prior) Squeeze(s2, df float64) (posterior, posteriorDF float64, used bool) {
+	if !(p.DF > 0) || !(p.S2 > 0) || !(df > 0) || !(s2 >= 0) {
+		return s2, df, false
+	}
 	if s2 > p.S2*(distuv.F{D1: df, D2: p.DF}).Quantile(0.95) {
 		return s2, df, false
 	}

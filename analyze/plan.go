@@ -1,6 +1,10 @@
 package analyze
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
 
 // MDE returns the smallest true difference that a two-sided t test at alpha finds
 // with probability power, in the unit of se: the standard error of the difference,
@@ -17,7 +21,7 @@ func MDE(se, df, alpha, power float64) (difference float64, ok bool) {
 		return 0, false
 	}
 	difference = se * newPlanner(alpha, power).noncentrality(df)
-	return difference, isFinite(difference)
+	return finiteOr0(difference)
 }
 
 // planner solves plans for one alpha and power, and keeps what they share.
@@ -104,7 +108,7 @@ func SDUpper(s, df, level float64) (upper float64, ok bool) {
 		return 0, false
 	}
 	upper = s * math.Sqrt(df/chiSquaredQuantile(1-level, df))
-	return upper, isFinite(upper)
+	return finiteOr0(upper)
 }
 
 // maxRunsNeeded is where a plan is no plan any more.
@@ -135,9 +139,19 @@ func (p *planner) runs(effect float64, df func(n int) float64) (int, bool) {
 		d := df(n)
 		return d > 0 && power(effect*math.Sqrt(float64(n)/2), d, p.crit(d)) >= p.want
 	}
-	lo, hi := 1, 2 // lo fails
-	for !enough(hi) {
-		lo, hi = hi, 2*hi
+	// The normal plan is a few runs short of that of t: step up from there.
+	z := distuv.UnitNormal.Quantile(1-p.alpha/2) + distuv.UnitNormal.Quantile(p.want)
+	guess := 2 * (z / effect) * (z / effect)
+	if !(guess < 2*maxRunsNeeded) {
+		return 0, false
+	}
+	hi := max(2, int(guess))
+	lo := hi - 1
+	for step := 1; lo > 1 && enough(lo); step *= 2 {
+		hi, lo = lo, max(1, lo-step)
+	}
+	for step := 1; !enough(hi); step *= 2 {
+		lo, hi = hi, hi+step
 		if hi > 2*maxRunsNeeded {
 			return 0, false
 		}
@@ -214,7 +228,18 @@ func NoiseFloor(x []float64, n int, alpha float64) (percent float64, ok bool) {
 	}
 	_, v, ok := MeanVariance(logs(x))
 	percent = 100 * math.Expm1(tCritical(alpha, float64(len(x)-1))*math.Sqrt(v)*math.Sqrt(2/float64(n)))
-	return percent, ok && isFinite(percent)
+	if !ok {
+		return 0, false
+	}
+	return finiteOr0(percent)
+}
+
+// finiteOr0 returns v, or 0 and false if it is not finite.
+func finiteOr0(v float64) (float64, bool) {
+	if !isFinite(v) {
+		return 0, false
+	}
+	return v, true
 }
 
 func positive(x []float64) bool {

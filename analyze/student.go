@@ -3,7 +3,6 @@ package analyze
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -96,32 +95,56 @@ func tDensity(t, df float64) float64 {
 }
 
 // tCritical returns the two-sided critical value: |T| exceeds it with probability
-// alpha, in (0, 1). The inverse beta function gives a start, Newton the digits.
+// alpha, in (0, 1). Hill's approximation gives a start, Newton's method the digits:
+// on logarithms in the tail, where p is nearly a power of t.
 func tCritical(alpha, df float64) float64 {
-	z := -distuv.UnitNormal.Quantile(alpha / 2)
 	if df >= normalDF {
-		return z
+		return -distuv.UnitNormal.Quantile(alpha / 2)
 	}
-	t := z + z*(z*z+1)/(4*df)
-	if df < manyDF {
-		y := mathext.InvRegIncBeta(df/2, 0.5, alpha)
-		if r := math.Sqrt(df * (1 - y) / y); isFinite(r) && r > 0 {
-			t = r
+	t := hillQuantile(alpha, df)
+	if !(t > 0) || !isFinite(t) {
+		t = -distuv.UnitNormal.Quantile(alpha / 2)
+	}
+	for range 60 {
+		p, f := tP(t, df), 2*tDensity(t, df)
+		var next float64
+		if alpha > 0.5 {
+			next = math.Max(t/8, t+(p-alpha)/f)
+		} else {
+			next = t * math.Exp(p/(t*f)*math.Log(p/alpha))
 		}
-	}
-	for range 10 {
-		f := 2 * tDensity(t, df)
-		next := t + (tP(t, df)-alpha)/f
-		if !(next > t/2 && next < 2*t) {
+		if !(next > 0) || !isFinite(next) {
 			break
 		}
-		done := math.Abs(next-t) <= 1e-15*t
+		done := math.Abs(next-t) <= 1e-9*t // the next step would be below rounding
 		t = next
 		if done {
 			break
 		}
 	}
 	return t
+}
+
+// hillQuantile is Hill's approximation to the two-sided critical value (Hill 1970,
+// doi:10.1145/355598.355600).
+func hillQuantile(alpha, df float64) float64 {
+	a := 1 / (df - 0.5)
+	b := 48 / (a * a)
+	c := ((20700*a/b-98)*a-16)*a + 96.36
+	d := ((94.5/(b+c)-3)/b + 1) * math.Sqrt(a*math.Pi/2) * df
+	y := math.Pow(d*alpha, 2/df)
+	if y <= 0.05+a {
+		y = ((1/(((df+6)/(df*y)-0.089*d-0.822)*(df+2)*3)+0.5/(df+4))*y-1)*(df+1)/(df+2) + 1/y
+		return math.Sqrt(df * y)
+	}
+	x := distuv.UnitNormal.Quantile(alpha / 2)
+	y = x * x
+	if df < 5 {
+		c += 0.3 * (df - 4.5) * (x + 0.6)
+	}
+	c = (((0.05*d*x-5)*x-7)*x-2)*x + b + c
+	y = (((((0.4*y+6.3)*y+36)*y+94.5)/c-y-3)/b + 1) * x
+	return math.Sqrt(df * math.Expm1(a*y*y))
 }
 
 // noncentralT returns P(T <= t) and P(T > t) of the noncentral t distribution with
@@ -174,15 +197,18 @@ func power(ncp, df, critical float64) float64 {
 	n := int(math.Ceil((right - left) / h))
 	h = (right - left) / float64(n)
 	var w, p float64
-	for i := 0; i <= n; i++ {
-		u := left + float64(i)*h
-		s := math.Exp(u)
-		g := math.Exp(df * (u - (s*s-1)/2))
-		if g < 1e-11 {
+	s, step := math.Exp(left), math.Exp(h)
+	for i := 0; i <= n; i, s = i+1, s*step {
+		e := df * (left + float64(i)*h - (s*s-1)/2)
+		if e < -far {
 			continue
 		}
+		g := math.Exp(e)
 		w += g
-		p += g * (normalCDF(ncp-critical*s) + normalCDF(-ncp-critical*s))
+		p += g * normalCDF(ncp-critical*s)
+		if other := ncp + critical*s; other < 6 {
+			p += g * normalCDF(-other)
+		}
 	}
 	return math.Min(1, p/w)
 }

@@ -118,11 +118,7 @@ func scaleOf(x []float64) (scale float64, ok bool) {
 }
 
 func unscale(v, scale float64) (float64, bool) {
-	v /= scale
-	if !isFinite(v) {
-		return 0, false
-	}
-	return v, true
+	return finiteOr0(v / scale)
 }
 
 func isFinite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }

@@ -361,7 +361,7 @@ func BestRunSeconds(overhead, lrv, between float64) (seconds float64, ok bool) {
 		return 0, false
 	}
 	seconds = math.Sqrt(overhead) * math.Sqrt(lrv) / math.Sqrt(between)
-	return seconds, isFinite(seconds) && seconds > 0
+	return finiteOr0(seconds)
 }
 
 // robust adds median and range, and says when they contradict a mean.

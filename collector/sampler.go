@@ -204,8 +204,11 @@ func (s *Sampler) Take(lateNS int64) {
 	}
 }
 
-// A Skipper is a source that tells how many lines it had to skip, and the first.
+// A Skipper is a source that tells how many lines it had to skip.
 type Skipper interface {
+	// Skipped returns how many lines (or groups of fields of a line) did not parse in
+	// all readings so far, and the first of them in words. A line that is bad at each
+	// tick counts at each tick.
 	Skipped() (lines int64, example string)
 }
 

@@ -158,7 +158,7 @@ func (g orderedGroup) Fields() []parquet.Field {
 // pages of 1 MiB saved another tenth. LZ4 is never used: the library's reader
 // damages it.
 type Writer struct {
-	w      *parquet.Writer
+	w      *parquet.GenericWriter[any]
 	schema Frame
 	buf    []parquet.Value
 }
@@ -180,7 +180,7 @@ func NewWriter(w io.Writer, schema Frame, metadata map[string]string) *Writer {
 	for _, k := range sortedKeys(metadata) {
 		opts = append(opts, parquet.KeyValueMetadata(k, metadata[k]))
 	}
-	return &Writer{w: parquet.NewWriter(w, opts...), schema: schema}
+	return &Writer{w: parquet.NewGenericWriter[any](w, opts...), schema: schema}
 }
 
 func sortedKeys(m map[string]string) []string {

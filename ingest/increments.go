@@ -167,7 +167,7 @@ func (c *conversion) row(t *schemas.Table, out, raw columns.Frame, i int, state 
 		col, dst, src := &t.Columns[j], out[base+j], raw[rawValues+j]
 		if src.Null(i) {
 			dst.AppendNull()
-			if first || prev.fresh[j] {
+			if (first || prev.fresh[j]) && !t.Sparse {
 				c.note(at, t.Name, col.Name, device, "absent", nil, nil, "the host did not say")
 			}
 			prev.fresh[j] = false

@@ -442,7 +442,7 @@ func headline(r *schemas.Results, s *schemas.Scenario, rw *row, class string) se
 		out.Kind, out.Word = "plain", ""
 		out.Text = strings.TrimSpace(name + " " + mine + " " + unit)
 		if !ok1 {
-			out.Text += " (" + strings.Join(rw.meanReason(rw.system, rw.name), "; ") + ")"
+			out.Text += " (" + strings.Join(rw.meanReason(rw.system), "; ") + ")"
 		}
 		out.Text = tied(minus(out.Text)) + "."
 		return out
@@ -639,10 +639,10 @@ func newMetric(r *schemas.Results, s *schemas.Scenario, m *schemas.MetricResult,
 	}
 	for _, rw := range rows(r, m) {
 		t := tableRow{First: rw.first, Of: rw.of, System: rw.name, Class: class(rw.name)}
-		t.Mean = meanValue(n, &rw, rw.system, rw.name, lvMean)
+		t.Mean = meanValue(n, &rw, rw.system, lvMean)
 		if compared(s) {
 			if rw.first {
-				t.Base = meanValue(n, &rw, rw.base, r.Baseline, lvMean)
+				t.Base = meanValue(n, &rw, rw.base, lvMean)
 			}
 			iv, unit := rw.differenceOf()
 			v := rw.verdict()
@@ -658,7 +658,7 @@ func newMetric(r *schemas.Results, s *schemas.Scenario, m *schemas.MetricResult,
 				if iv.bounded {
 					reasons = append(reasons, levelNote(rw.comp.Level, lvDiff))
 				}
-				reasons = append(reasons, prefixed(rw.name, rw.comp.Warnings)...)
+				reasons = append(reasons, rw.comp.Warnings...)
 				if q, ok := known(rw.comp.Q); ok {
 					t.Q = probability(q)
 				}
@@ -672,7 +672,7 @@ func newMetric(r *schemas.Results, s *schemas.Scenario, m *schemas.MetricResult,
 			case v.kind == "alike":
 				t.Word = "not shown to differ"
 			case v.kind == "none" && rw.comp != nil && len(rw.comp.Warnings) == 0:
-				t.VerdictMarks = n.add(rw.name + ": not judged, no reason given")
+				t.VerdictMarks = n.add("not judged, no reason given")
 			}
 		}
 		out.Rows = append(out.Rows, t)
@@ -680,14 +680,14 @@ func newMetric(r *schemas.Results, s *schemas.Scenario, m *schemas.MetricResult,
 	return out
 }
 
-func meanValue(n *notes, rw *row, s *schemas.SystemResult, name string, lv float64) value {
+func meanValue(n *notes, rw *row, s *schemas.SystemResult, lv float64) value {
 	if s == nil {
-		return value{dash, n.add(rw.meanReason(s, name)...)}
+		return value{dash, n.add(rw.meanReason(s)...)}
 	}
 	iv := intervalOf(s.Mean, s.CI, rw.scale.factor)
-	reasons := prefixed(name, s.Warnings)
+	reasons := slices.Clone(s.Warnings)
 	if !iv.bounded {
-		reasons = rw.meanReason(s, name)
+		reasons = rw.meanReason(s)
 	} else if t := levelNote(s.Level, lv); t != "" {
 		reasons = append(reasons, t)
 	}

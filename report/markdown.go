@@ -83,9 +83,9 @@ func markdownScenario(b *bytes.Buffer, r *schemas.Results, s *schemas.Scenario) 
 			}
 			fmt.Fprintf(b, "| %s | %s |", name, unit)
 			if cmp && r.Baseline != "" {
-				fmt.Fprintf(b, " %s |", mdCell(meanCell(&n, &rw, rw.base, r.Baseline, lvMean).text))
+				fmt.Fprintf(b, " %s |", mdCell(meanCell(&n, &rw, rw.base, lvMean).text))
 			}
-			fmt.Fprintf(b, " %s | %s |", md(rw.name), mdCell(meanCell(&n, &rw, rw.system, rw.name, lvMean).text))
+			fmt.Fprintf(b, " %s | %s |", md(rw.name), mdCell(meanCell(&n, &rw, rw.system, lvMean).text))
 			if cmp {
 				v := rw.verdict()
 				c := verdictCell(&n, &rw, v.kind != schemas.Undecided, false)

@@ -265,29 +265,21 @@ func help(metric string) string {
 }
 
 // meanReason says why a system's mean is unknown.
-func (rw *row) meanReason(s *schemas.SystemResult, name string) []string {
+func (rw *row) meanReason(s *schemas.SystemResult) []string {
 	switch {
 	case s == nil:
-		return []string{name + ": no data of this metric"}
+		return []string{"no data of this metric"}
 	case len(s.Warnings) > 0:
-		return prefixed(name, s.Warnings)
+		return s.Warnings
 	case s.Runs > 0 && s.Used == 0:
-		return []string{fmt.Sprintf("%s: none of %s can be used", name, count(s.Runs, "run"))}
+		return []string{fmt.Sprintf("none of %s can be used", count(s.Runs, "run"))}
 	case s.Used < 2:
-		return []string{fmt.Sprintf("%s: %s used: no interval over runs", name, count(s.Used, "run"))}
+		return []string{fmt.Sprintf("%s used: no interval over runs", count(s.Used, "run"))}
 	}
 	if _, ok := known(s.Mean); ok {
-		return []string{name + ": the interval is not known, no reason given"}
+		return []string{"the interval is not known, no reason given"}
 	}
-	return []string{name + ": not known, no reason given"}
-}
-
-func prefixed(name string, texts []string) []string {
-	out := make([]string, len(texts))
-	for i, t := range texts {
-		out[i] = name + ": " + t
-	}
-	return out
+	return []string{"not known, no reason given"}
 }
 
 // verdict is what is said of a comparison.
@@ -309,6 +301,8 @@ func (rw *row) verdict() verdict {
 			return verdict{kind: "differs", word: "differs"}
 		case rw.metric.Direction == schemas.None && c.Differs != nil:
 			return verdict{kind: "alike", word: "not shown"}
+		case rw.metric.Direction == schemas.None && c.P != nil:
+			return verdict{kind: schemas.Undecided, word: schemas.Undecided}
 		}
 		return verdict{kind: "none", word: dash}
 	}
@@ -368,14 +362,14 @@ func (rw *row) differenceReason() []string {
 	case rw.comp == nil && rw.base == nil:
 		return []string{"no baseline of this metric to compare with"}
 	case rw.comp == nil:
-		return []string{rw.name + ": not compared"}
+		return []string{"not compared"}
 	case len(rw.comp.Warnings) > 0:
 		return nil // they are noted in any case
 	}
 	if iv, _ := rw.differenceOf(); iv.ok {
-		return []string{rw.name + ": the difference's interval is not known, no reason given"}
+		return []string{"the difference's interval is not known, no reason given"}
 	}
-	return []string{rw.name + ": the difference is not known, no reason given"}
+	return []string{"the difference is not known, no reason given"}
 }
 
 // level returns the commonest confidence level of the comparisons, or of the

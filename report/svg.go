@@ -85,12 +85,11 @@ const (
 // forestAxis returns an axis that shows the margin and nearly all intervals; the few
 // that are far wider end in arrows.
 func forestAxis(ivs []interval, margin float64) axis {
-	var ends, values []float64
+	var ends []float64
 	for _, iv := range ivs {
 		if !iv.ok {
 			continue
 		}
-		values = append(values, iv.value)
 		if iv.bounded {
 			ends = append(ends, math.Abs(iv.lo), math.Abs(iv.hi))
 		}

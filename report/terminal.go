@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -166,7 +167,7 @@ func (p *printer) table(r *schemas.Results, s *schemas.Scenario, listed []*schem
 					bl.title += ", " + unit
 				}
 				if base && lay.stacked {
-					bl.title += ": " + plain(r.Baseline) + " " + meanCell(&n, &rw, rw.base, r.Baseline, lvMean).text
+					bl.title += ": " + plain(r.Baseline) + " " + meanCell(&n, &rw, rw.base, lvMean).text
 				}
 				if !lay.stacked {
 					cells = append(cells, cell{text: name}, cell{text: unit})
@@ -176,7 +177,7 @@ func (p *printer) table(r *schemas.Results, s *schemas.Scenario, listed []*schem
 			}
 			if base && !lay.stacked {
 				if rw.first {
-					cells = append(cells, meanCell(&n, &rw, rw.base, r.Baseline, lvMean))
+					cells = append(cells, meanCell(&n, &rw, rw.base, lvMean))
 				} else {
 					cells = append(cells, cell{})
 				}
@@ -190,7 +191,7 @@ func (p *printer) table(r *schemas.Results, s *schemas.Scenario, listed []*schem
 			} else {
 				single = rw.name
 			}
-			cells = append(cells, meanCell(&n, &rw, rw.system, rw.name, lvMean))
+			cells = append(cells, meanCell(&n, &rw, rw.system, lvMean))
 			if cmp {
 				cells = append(cells, differenceCell(&n, &rw, lvDiff), verdictCell(&n, &rw, lay.details, lay.terse))
 			}
@@ -321,14 +322,14 @@ func marked(s string, marks []int) string {
 	return s
 }
 
-func meanCell(n *notes, rw *row, s *schemas.SystemResult, name string, lv float64) cell {
+func meanCell(n *notes, rw *row, s *schemas.SystemResult, lv float64) cell {
 	if s == nil {
-		return cell{text: marked(dash, n.add(rw.meanReason(s, name)...)), right: true}
+		return cell{text: marked(dash, n.add(rw.meanReason(s)...)), right: true}
 	}
 	iv := intervalOf(s.Mean, s.CI, rw.scale.factor)
-	reasons := prefixed(name, s.Warnings)
+	reasons := slices.Clone(s.Warnings)
 	if !iv.bounded {
-		reasons = rw.meanReason(s, name)
+		reasons = rw.meanReason(s)
 	} else if t := levelNote(s.Level, lv); t != "" {
 		reasons = append(reasons, t)
 	}
@@ -348,7 +349,7 @@ func differenceCell(n *notes, rw *row, lv float64) cell {
 		reasons = append(reasons, levelNote(rw.comp.Level, lv))
 	}
 	if rw.comp != nil {
-		reasons = append(reasons, prefixed(rw.name, rw.comp.Warnings)...)
+		reasons = append(reasons, rw.comp.Warnings...)
 	}
 	return cell{text: marked(iv.difference(unit), n.add(reasons...)), right: true}
 }
@@ -363,12 +364,12 @@ func verdictCell(n *notes, rw *row, details, terse bool) cell {
 			c.text = "not shown"
 		}
 	case v.kind == "none" && rw.comp != nil && len(rw.comp.Warnings) == 0:
-		c.text = marked(c.text, n.add(rw.name+": not judged, no reason given"))
+		c.text = marked(c.text, n.add("not judged, no reason given"))
 	case v.detail == "":
 	case details:
 		c.text += ", " + v.detail
 	case v.kind == schemas.Undecided:
-		c.text = marked(c.text, n.add(prefixed(rw.name, v.long)...))
+		c.text = marked(c.text, n.add(v.long...))
 	case v.kind != schemas.Same && !terse:
 		c.text += " ≥" + strings.TrimPrefix(v.detail, "at least ")
 	}

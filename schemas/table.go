@@ -130,6 +130,9 @@ type Table struct {
 	Device string
 	// PerEpoch says that counters start with the producer, not with the boot.
 	PerEpoch bool
+	// Sparse says that a column is meant for some of the devices only: that the others
+	// have none is no news.
+	Sparse bool
 	// Typed tables travel as records with their own intervals, not as counters.
 	Typed bool
 	// NoTotal are prefixes of devices that a total over devices leaves out, since

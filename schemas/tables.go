@@ -188,7 +188,7 @@ var Pressure = Table{Name: "pressure", Version: 1, Device: "resource", NoTotal: 
 }, Help: "per resource, from /proc/pressure"}
 
 // Collector is the collector's own cost: one row for the process, one a source.
-var Collector = Table{Name: "collector", Version: 1, Device: "part", NoTotal: []string{""}, PerEpoch: true, Class: "collector", Columns: []Column{
+var Collector = Table{Name: "collector", Version: 1, Device: "part", NoTotal: []string{""}, PerEpoch: true, Sparse: true, Class: "collector", Columns: []Column{
 	{Name: "cpu_ns", Unit: "ns", Kind: Busy, Help: "CPU time of the whole collecting process, user and system (row \"process\")"},
 	{Name: "rss_bytes", Unit: "B", Kind: Gauge, Help: "resident memory of the process (row \"process\")"},
 	{Name: "late_ns", Unit: "ns", Kind: Gauge, Help: "how long after it was due the tick began (row \"process\")"},

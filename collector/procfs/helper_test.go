@@ -75,7 +75,7 @@ func sampleAll(t *testing.T, root string) map[string]int64 {
 		for i := range blocks {
 			maps.Copy(out, cells(&blocks[i]))
 		}
-		if n, example := s.(Skipper).Skipped(); n != 0 {
+		if n, example := s.(collector.Skipper).Skipped(); n != 0 {
 			t.Errorf("%s: %d lines skipped: %s", s.Name(), n, example)
 		}
 		if err := s.Close(); err != nil {

@@ -7,7 +7,7 @@
 //
 // The kernel's own text always parses. Others write /proc as well (lxcfs in
 // containers), and files differ between kernels. What can't be read is null, never
-// zero: a line that does not parse costs that line and is counted (see [Skipper]), so
+// zero: a line that does not parse costs that line and is counted (see [collector.Skipper]), so
 // does a last line without its end, which is text cut off. Only a file whose first
 // line does not parse is an error: it is not the file that it should be.
 //
@@ -35,16 +35,6 @@ import (
 	"github.com/steadybench/steady/collector"
 	"github.com/steadybench/steady/schemas"
 )
-
-// A Skipper is a source that says how many lines it had to skip. All of this package's
-// sources are.
-type Skipper interface {
-	// Skipped returns how many lines (or groups of fields of a line) did not parse in
-	// all readings so far, and what was wrong with the first of them, in words, with
-	// file, line and field. A line that is bad at each tick counts at each tick. It
-	// must not be called during Sample.
-	Skipped() (lines int64, example string)
-}
 
 // A parser fills blocks, one a table, from the text of files.
 type parser func(blocks []schemas.Block, files []*file, bad *skips) error
@@ -177,7 +167,7 @@ func (f *file) read() (whole bool, err error) {
 	return false, nil
 }
 
-// source is a collector.Source and a Skipper.
+// source is a collector.Source and a collector.Skipper.
 type source struct {
 	name   string
 	tables []*schemas.Table
@@ -188,8 +178,8 @@ type source struct {
 }
 
 var (
-	_ collector.Source = (*source)(nil)
-	_ Skipper          = (*source)(nil)
+	_ collector.Source  = (*source)(nil)
+	_ collector.Skipper = (*source)(nil)
 )
 
 func (s *source) Name() string             { return s.name }

@@ -53,8 +53,8 @@ type HTTP struct {
 	// Want is the body that each answer must have, after decoding; nil takes that of
 	// the first 2xx answer.
 	Want []byte
-	// Gzip asks for compressed answers. Each distinct compressed body is decoded and
-	// compared once; afterwards its bytes are known.
+	// Gzip asks for compressed answers. One is decoded and compared with Want; the same
+	// bytes again are known to be right, others are decoded in their turn.
 	Gzip bool
 	// Warn, if not nil, is told the first failure of each cause. It is called from
 	// several goroutines.

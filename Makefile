@@ -1,0 +1,44 @@
+# steady: targets say what they do; `make help` lists them.
+export CGO_ENABLED ?= 0
+TOOLS := $(CURDIR)/.tools
+FUZZTIME ?= 10s
+BENCH ?= .
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOTESTSUM := gotest.tools/gotestsum@v1.13.0
+DATA ?= data
+
+.PHONY: help demo build test bench check fuzz
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+
+demo: build ## the main job on this host, in a minute and a half: compare three servers, make a report
+	@bin/steady demo --data $(DATA)
+
+build: ## bin/steady
+	@test -x bin/steady || echo "building steady: the first build downloads and compiles for a minute or two"
+	@go build -trimpath -o bin/steady ./cmd/steady
+
+test: ## all tests; installs the real tools they use where it may, and says what it skipped and why
+	@sh .ci/tools
+	@STEADY_TOOLS=$(TOOLS) go run $(GOTESTSUM) --format pkgname-and-test-fails --format-icons text -- -timeout 15m -coverprofile $(TOOLS)/cover.out ./...
+	@if command -v gcc >/dev/null; then \
+		echo "race detector:"; \
+		CGO_ENABLED=1 go test -race -short -timeout 10m ./bus ./campaign ./collector/... ./ingest; \
+	else echo "skipped: race detector: it needs gcc"; fi
+
+bench: ## benchmarks, and the collector beside sadc; compare two runs with benchstat
+	@STEADY_TOOLS=$(TOOLS) go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+check: ## gofmt, vet, staticcheck, and the imports that the architecture allows
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@go vet ./...
+	@go run $(STATICCHECK) ./...
+	@go test -run TestImports .
+
+fuzz: ## every fuzz target for FUZZTIME (10s)
+	@for p in $$(go list ./...); do \
+		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p || exit 1; \
+		done; \
+	done
