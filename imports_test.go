@@ -16,19 +16,22 @@ const module = "github.com/steadybench/steady/"
 // of the libraries that are kept to one place. What is not listed may import nothing
 // of either. docs/ARCHITECTURE.md shows them.
 var arrows = map[string]string{
-	"schemas":            "arrow zstd",
-	"columns":            "schemas parquet",
-	"bus":                "schemas nats nats-server",
-	"collector":          "schemas",
-	"collector/procfs":   "collector schemas",
-	"collector/workload": "collector schemas hdrhistogram fasthttp",
-	"campaign":           "schemas collector collector/workload bus",
-	"ingest":             "schemas columns bus",
-	"loaders":            "schemas columns hdrhistogram",
-	"analyze":            "gonum",
-	"analyze/evaluate":   "analyze gonum",
-	"report":             "schemas",
-	"cmd/steady":         "*",
+	"schemas":               "arrow zstd",
+	"columns":               "schemas parquet",
+	"bus":                   "schemas nats nats-server",
+	"collector":             "schemas",
+	"collector/procfs":      "collector schemas",
+	"collector/workload":    "collector schemas hdrhistogram fasthttp",
+	"campaign":              "schemas collector collector/workload bus",
+	"ingest":                "schemas columns bus",
+	"loaders":               "schemas columns hdrhistogram yaml",
+	"analyze":               "gonum",
+	"analyze/critical":      "analyze",
+	"analyze/evaluate":      "analyze gonum",
+	"analyze/evaluatedrift": "analyze",
+	"report":                "schemas",
+	"simulate":              "schemas",
+	"cmd/steady":            "*",
 }
 
 // kept are the libraries that only some folders may use.

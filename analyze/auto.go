@@ -15,10 +15,6 @@ type autoStart struct {
 	shifts  []string        // per system: what the gate saw, if not steady
 }
 
-// mserSlack takes the earliest start whose criterion is within this share of the
-// least: on noise alone the criterion is flat, and its minimum throws data away.
-const mserSlack = 0.05
-
 func spanOf(r *Run) Window  { return r.Span }
 func fixedOf(r *Run) Window { return r.Fixed }
 
@@ -68,9 +64,9 @@ func hasSeries(m *Metric) bool {
 	return false
 }
 
-// findStart searches the mean curve of every system on every deciding metric. The
-// latest start holds for all. Where the rest of a curve has a trend, that curve is
-// searched further, once.
+// findStart searches the mean curve of every system on every deciding metric. On the
+// mean curve the noise of the runs is averaged; the latest start over single runs
+// throws away more than the warm-up of any.
 func findStart(metrics []Metric, set []int) autoStart {
 	var curves []curve
 	var of [][2]int // metric and system of each curve
@@ -91,35 +87,49 @@ func findStart(metrics []Metric, set []int) autoStart {
 		return autoStart{why: "no automatic window: no known rows"}
 	}
 	a := autoStart{ok: true}
-	for i := range curves {
-		a.startNS = max(a.startNS, curves[i].start(mser5(curves[i].smooth, searchFirst, mserSlack)))
-	}
-	later := a.startNS
-	for i := range curves {
-		if !curves[i].steadyFrom(a.startNS) {
-			if a.lateOf == nil {
-				a.lateOf = make(map[[2]int]bool)
-			}
-			a.lateOf[of[i]] = true
-			later = max(later, curves[i].start(mser5(curves[i].smooth, searchLate, mserSlack)))
+	var late []int
+	a.startNS, late, a.never = commonStart(curves)
+	a.late = late != nil && !a.never
+	for _, i := range late {
+		if a.lateOf == nil {
+			a.lateOf = make(map[[2]int]bool)
 		}
+		a.lateOf[of[i]] = true
 	}
-	if a.lateOf == nil {
-		return a
-	}
-	for i := range curves {
-		if !curves[i].steadyFrom(later) {
-			a.never = true // a later start brought nothing: keep the data
-			return a
-		}
-	}
-	a.startNS, a.late = later, true
 	return a
 }
 
+// commonStart returns the latest start over the curves, which of them had a trend
+// after the first search (nil: none), and whether one still has after the second, which
+// goes further on those only. Then the first start is kept: the later one brought
+// nothing.
+func commonStart(curves []curve) (startNS int64, late []int, never bool) {
+	for i := range curves {
+		startNS = max(startNS, curves[i].settled(searchFirst))
+	}
+	later := startNS
+	for i := range curves {
+		if !curves[i].steadyFrom(startNS) {
+			late = append(late, i)
+			later = max(later, curves[i].settled(searchLate))
+		}
+	}
+	if late == nil {
+		return startNS, nil, false
+	}
+	for i := range curves {
+		if !curves[i].steadyFrom(later) {
+			return startNS, late, true
+		}
+	}
+	return later, late, false
+}
+
+func (c *curve) settled(share float64) int64 { return c.start(settled(c.raw, c.smooth, share)) }
+
 // steadyFrom applies the gate; too short a rest counts as steady.
 func (c *curve) steadyFrom(startNS int64) bool {
-	t := TestTrend(c.raw[c.from(startNS):])
+	t := TrendOf(c.raw[c.from(startNS):])
 	return !t.Known || t.steady()
 }
 
@@ -134,7 +144,7 @@ func (a *autoStart) gate(m *Metric) {
 
 // gateCurve returns nil if x is too short to say.
 func gateCurve(x []float64) (steady *bool, shift string) {
-	t := TestTrend(x)
+	t := TrendOf(x)
 	if !t.Known {
 		return nil, ""
 	}

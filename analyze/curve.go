@@ -58,7 +58,9 @@ func meanCurve(runs []Run, window func(*Run) Window, filter bool) curve {
 	}
 	centre := level.sum() / float64(len(c.parts))
 	smooth := make([][]float64, len(c.parts))
+	c.bin, c.raw = make([]int, 0, bins), make([]float64, 0, bins)
 	if filter {
+		c.smooth = make([]float64, 0, bins)
 		for k := range c.parts {
 			smooth[k] = c.parts[k].filtered()
 		}

@@ -41,7 +41,7 @@ func (o Options) withDefaults() Options {
 	if o.Window == "" {
 		o.Window = Fixed
 	}
-	mustShare("Options.Alpha", o.Alpha)
+	mustShare("2*Options.Alpha", 2*o.Alpha)
 	mustShare("Options.Level", o.Level)
 	mustShare("Options.Power", o.Power)
 	if !(o.Margin > 0 && isFinite(o.Margin)) {
@@ -354,9 +354,8 @@ func (t *test) squeeze(prior Prior, s2, df float64) {
 		method = "pooled"
 	}
 	for _, c := range []*contrast{&t.main, &t.natural} {
-		// Equal n: Welch's standard error is the pooled one.
-		c.se *= math.Sqrt(v / s2)
 		c.s *= math.Sqrt(v / s2)
+		c.se = c.s * c.unscaled
 		c.df, c.sdf = d, d
 		c.method = method
 		c.prior = used
@@ -471,7 +470,7 @@ func (t *test) bounds(level float64) {
 // plan sets what this design can see and what it would need.
 func (t *test) plan(p *planner) {
 	t.TestAlpha = ptr(p.alpha)
-	c := &t.main
+	c := &t.main // Cochran's critical value is left out: Welch's plan is a little short of it
 	if d := c.se * p.noncentrality(c.df); c.log {
 		t.MDEPercent = ptr(100 * math.Expm1(d))
 		t.MDE = ptr(math.Abs(t.base) * math.Expm1(d))

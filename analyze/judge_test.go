@@ -226,6 +226,35 @@ func TestSlotTakesOutDrift(t *testing.T) {
 	}
 }
 
+// The closed form against a general least squares fit.
+func TestSlotAgainstLeastSquares(t *testing.T) {
+	a, b := side{[]float64{10, 13, 11, 15}, []int{1, 2, 5, 9}}, side{[]float64{9, 12, 14}, []int{0, 4, 7}}
+	c, ok := contrastOf(a, b, false, 0)
+	var y, one, system, slot []float64
+	for i, s := range []side{a, b} {
+		for k, v := range s.y {
+			y, one, system, slot = append(y, v), append(one, 1), append(system, float64(1-i)), append(slot, float64(s.slot[k]))
+		}
+	}
+	fit, fitted := LeastSquares(y, one, system, slot)
+	if !ok || !fitted || c.method != "ols-slot" || relErr(c.d, fit.Coef[1]) > 1e-12 || relErr(c.se, fit.SE[1]) > 1e-12 || c.df != 4 {
+		t.Errorf("%+v, want %v ± %v", c, fit.Coef[1], fit.SE[1])
+	}
+}
+
+func TestOptionsPanic(t *testing.T) {
+	for _, opt := range []Options{{Alpha: 0.5}, {Alpha: -1}, {Level: 1}, {Power: 2}, {Margin: -1}, {Window: "other"}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%+v accepted", opt)
+				}
+			}()
+			Judge(nil, opt)
+		}()
+	}
+}
+
 func TestAdjust(t *testing.T) {
 	// statsmodels 0.13 multipletests.
 	p := []float64{0.0001, 0.004, 0.019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.324, 0.4262, 0.5719, 0.6528, 0.759, 1}

@@ -62,7 +62,8 @@ func (p Prior) Squeeze(s2, df float64) (posterior, posteriorDF float64, used boo
 	if s2 > p.S2*(distuv.F{D1: df, D2: p.DF}).Quantile(0.95) {
 		return s2, df, false
 	}
-	return (p.DF*p.S2 + df*s2) / (p.DF + df), p.DF + df, true
+	w := p.DF / (p.DF + df)
+	return w*p.S2 + (1-w)*s2, p.DF + df, true
 }
 
 // trigammaInverse solves trigamma(x) = y for y > 0 by Newton's method on 1/trigamma,

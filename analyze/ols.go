@@ -110,6 +110,7 @@ func leastSquares(y []float64, columns, low [][]float64) (fit Fit, ok bool) {
 	for i, v := range r {
 		sum.add(v * v)
 		r[i] = v / scaleY
+		ok = ok && isFinite(r[i])
 	}
 	sigma := math.Sqrt(sum.sum() / float64(fit.DF))
 	for j := range coef {

@@ -38,7 +38,7 @@ func tP(t, df float64) float64 {
 }
 
 // tToNormal maps t to the normal deviate with the same p (Hill 1970,
-// doi:10.1145/355598.355599).
+// Algorithm 395, CACM 13:617).
 func tToNormal(t, df float64) float64 {
 	a := df - 0.5
 	b := 48 * a * a
@@ -82,7 +82,7 @@ func betaFraction(a, b, x float64) float64 {
 		c = away(1 + e/c)
 		step := c * d
 		f *= step
-		if math.Abs(step-1) < 1e-16 {
+		if math.Abs(step-1) < 4e-16 {
 			break
 		}
 	}
@@ -213,4 +213,17 @@ func power(ncp, df, critical float64) float64 {
 	return math.Min(1, p/w)
 }
 
-func chiSquaredQuantile(p, df float64) float64 { return distuv.ChiSquared{K: df}.Quantile(p) }
+// chiSquaredQuantile returns the p quantile; for many degrees of freedom by Wilson and
+// Hilferty (1931, doi:10.1073/pnas.17.12.684), whose error vanishes there.
+func chiSquaredQuantile(p, df float64) float64 {
+	if df > 1e7 {
+		v := 2 / (9 * df)
+		c := 1 - v + distuv.UnitNormal.Quantile(p)*math.Sqrt(v)
+		return df * c * c * c
+	}
+	return distuv.ChiSquared{K: df}.Quantile(p)
+}
+
+// minDF is the least number of degrees of freedom that planning takes; less is no
+// data.
+const minDF = 0.1

@@ -302,8 +302,7 @@ func (s *System) lessSpread(c *curve, steady bool) {
 
 // within splits the variance of the run values, and advises.
 func (s *System) within(opt Options) {
-	var w accumulator
-	var seconds, lrv accumulator
+	var w, lrv accumulator
 	n, few := 0, 0
 	for i := range s.Run {
 		r := &s.Run[i]
@@ -320,7 +319,6 @@ func (s *System) within(opt Options) {
 			v = r.Auto
 		}
 		t := float64(v.ToNS-v.FromNS-v.MissingNS) / 1e9
-		seconds.add(t)
 		lrv.add(*r.SDWithin * *r.SDWithin * t)
 	}
 	if few > 0 {
@@ -382,7 +380,7 @@ func (s *System) robust(y []float64) {
 	}
 	if lo > 0 && hi/lo > unstableRatio || hi < 0 && lo/hi > unstableRatio {
 		s.Unstable = true
-		s.warn("unstable: runs differ by %.3g %%; find the cause before ranking", 100*(math.Max(hi/lo, lo/hi)-1))
+		s.warn("unstable: runs differ by more than 10 %%; find the cause before ranking")
 	}
 	if below, apart := gapTest(sorted); apart {
 		s.Unstable = true

@@ -87,12 +87,12 @@ func slide(w []float64, old, v float64) {
 // share lies in (0, 1).
 func MSER5(x []float64, share float64) int {
 	mustShare("share", share)
-	return mser5(x, share, 0)
+	return mser(x, 5, batchMean, share, 0)
 }
 
-// mser5 takes the earliest start whose criterion is within slack of the least.
-func mser5(x []float64, share, slack float64) int {
-	const batch = 5
+// mser is MSER on batches of any size, taking the earliest start whose criterion is
+// within slack of the least.
+func mser(x []float64, batch int, value func([]float64) float64, share, slack float64) int {
 	k := len(x) / batch
 	limit := int(float64(k) * share)
 	scale, ok := scaleOf(x)
@@ -101,11 +101,7 @@ func mser5(x []float64, share, slack float64) int {
 	}
 	b := make([]float64, k)
 	for i := range b {
-		var s float64
-		for _, v := range x[i*batch : (i+1)*batch] {
-			s += v * scale
-		}
-		b[i] = s / batch
+		b[i] = value(x[i*batch:(i+1)*batch]) * scale
 	}
 	centre := sumScaled(b, 1) / float64(k)
 	var sum, square float64
@@ -127,6 +123,59 @@ func mser5(x []float64, share, slack float64) int {
 	return 0
 }
 
+func batchMean(x []float64) float64 {
+	var s float64
+	for _, v := range x {
+		s += v / float64(len(x))
+	}
+	return s
+}
+
+func batchMedian(x []float64) float64 { return medianSorted(slices.Sorted(slices.Values(x))) }
+
+// mserSlack takes the earliest start whose criterion is within this share of the
+// least: on noise alone the criterion is flat, and its minimum throws data away.
+const mserSlack = 0.05
+
+// longSeries is from how many rows on the search uses more than batches of 5.
+const longSeries = 1000
+
+// settled returns where a series settles: MSER-5 of the filtered rows. In long series
+// batches of 5 follow every mood of the noise: there it is medians of 150 batches, and
+// at least a fifteenth is left out, which lies nearer to where people see the steady
+// state begin in 3,000 iterations.
+func settled(raw, filtered []float64, share float64) int {
+	n := len(raw)
+	if n < longSeries {
+		return mser(filtered, 5, batchMean, share, mserSlack)
+	}
+	return max(mser(raw, n/150, batchMedian, share, mserSlack), n/15)
+}
+
+// Start is where a series becomes steady.
+type Start struct {
+	Index  int  // rows to leave out
+	Late   bool // the start found in the first half was not steady
+	Steady bool // what is kept has no trend
+	Known  bool // false: fewer than 60 rows, or not finite
+}
+
+// FindStart finds the start of the steady state of one series x, evenly spaced and in
+// order of time: MSER-5 after a Hampel filter over the first half; if what is kept has
+// a trend (TrendOf at .04, and more than 1 % of the mean), over three quarters; if it
+// still has, the first start stands and Steady is false.
+func FindStart(x []float64) Start {
+	if _, ok := scaleOf(x); !ok || len(x) < minTicks {
+		return Start{}
+	}
+	c := curve{stepNS: 1, bin: make([]int, len(x)), raw: x, smooth: Hampel(x, hampelHalf, hampelLimit)}
+	for i := range c.bin {
+		c.bin[i] = i
+	}
+	start, late, never := commonStart([]curve{c})
+	return Start{Index: int(start), Late: late != nil, Steady: !never, Known: true}
+}
+
 // Trend is a test for a change over a series that should be steady.
 type Trend struct {
 	Change float64 // of the fitted line from the first to the last value, in the unit of x
@@ -135,12 +184,12 @@ type Trend struct {
 	Known  bool    // false: too short or not finite
 }
 
-// TestTrend tests x, evenly spaced and in order of time, for a linear trend under
+// TrendOf tests x, evenly spaced and in order of time, for a linear trend under
 // autocorrelated noise: the least squares slope over its standard error by EWC from
 // cosines 2 to 9 of the residuals (the first is nearly the trend itself), against t
 // with 8 degrees of freedom (Sun 2011, doi:10.1016/j.jeconom.2011.06.017). A constant x
 // has p 1.
-func TestTrend(x []float64) Trend {
+func TrendOf(x []float64) Trend {
 	scale, ok := scaleOf(x)
 	if !ok || len(x) < gateTicks {
 		return Trend{}

@@ -133,11 +133,13 @@ type Delivery struct {
 }
 
 // Consume delivers the stream's messages from sequence number from on, in order and
-// each once, until ctx ends or the stream is gone or made anew (then the error says
-// so; ask for the stream again). handle owns the message; its error ends Consume.
+// each once, until ctx ends, the server is away or the stream is gone or made anew
+// (then the error says so; ask for the stream again). handle owns the message; its error ends Consume.
 // When nothing came for the idle time, handle is called with nil.
 func (c *Conn) Consume(ctx context.Context, s *Stream, from uint64, idle time.Duration, handle func(*Delivery) error) error {
-	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1)}
+	// One attempt: the library would wait for a stream that is gone for ever, and let
+	// nobody end it.
+	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1), MaxResetAttempts: 1}
 	cons, err := s.s.OrderedConsumer(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("bus: consume: %w", explain(err))

@@ -69,6 +69,8 @@ type outgoing struct {
 	subject, id string
 	header      nats.Header
 	data        []byte
+	sent        bool // once, without an acknowledgement
+	again       bool // more than once
 }
 
 // NewPublisher returns a publisher of p's messages on the connection.
@@ -101,8 +103,12 @@ func (p *Publisher) Ticks(ticks []*schemas.Tick) error {
 		if len(ticks) == 1 {
 			return fmt.Errorf("%w: tick %d has %d bytes, the limit is %d: raise max_payload on the server", ErrTooLarge, ticks[0].Seq, len(data), limit)
 		}
-		half := len(ticks) / 2
-		return errors.Join(p.Ticks(ticks[:half]), p.Ticks(ticks[half:]))
+		var err error
+		size := len(ticks)
+		for part := range slices.Chunk(ticks, (size-1)/(int(int64(len(data))/limit)+1)+1) {
+			err = errors.Join(err, p.Ticks(part))
+		}
+		return err
 	}
 	seq := ticks[0].Seq
 	h := nats.Header{}
@@ -250,13 +256,20 @@ func (p *Publisher) sendBatch(ctx context.Context, batch []outgoing) (acked []bo
 	futures := make([]jetstream.PubAckFuture, len(batch))
 	for i, m := range batch {
 		msg := &nats.Msg{Subject: m.subject, Header: m.header, Data: m.data}
-		if futures[i], err = p.conn.js.PublishMsgAsync(msg, jetstream.WithStallWait(ackTimeout)); err != nil {
+		futures[i], err = p.conn.js.PublishMsgAsync(msg, jetstream.WithStallWait(ackTimeout))
+		if err != nil && permanent(err) { // taken while a server was not there or took more
+			p.drop(m.id, err)
+			acked[i], err = true, nil
+			continue
+		}
+		if err != nil {
 			break
 		}
+		batch[i].again, batch[i].sent = m.sent, true
 	}
 	for i, f := range futures {
 		if f == nil {
-			break
+			continue
 		}
 		select {
 		case <-f.Ok(): // a duplicate is as good: the server has it
@@ -264,10 +277,7 @@ func (p *Publisher) sendBatch(ctx context.Context, batch []outgoing) (acked []bo
 		case e := <-f.Err():
 			if permanent(e) {
 				acked[i] = true
-				p.mu.Lock()
-				p.dropped = append(p.dropped, fmt.Sprintf("bus: %s: refused for good: %v", batch[i].id, e))
-				p.mu.Unlock()
-				p.opt.Warn(fmt.Errorf("bus: %s: refused for good: %w", batch[i].id, e))
+				p.drop(batch[i].id, e)
 				continue
 			}
 			err = e
@@ -276,6 +286,15 @@ func (p *Publisher) sendBatch(ctx context.Context, batch []outgoing) (acked []bo
 		}
 	}
 	return acked, err
+}
+
+// drop gives up a message that the server will never take.
+func (p *Publisher) drop(id string, cause error) {
+	err := fmt.Errorf("bus: %s: refused for good: %w", id, cause)
+	p.mu.Lock()
+	p.dropped = append(p.dropped, err.Error())
+	p.mu.Unlock()
+	p.opt.Warn(err)
 }
 
 // permanent reports whether sending the message again can't help.
@@ -289,11 +308,13 @@ func (p *Publisher) remove(batch []outgoing, acked []bool) {
 	defer p.mu.Unlock()
 	kept := make([]outgoing, 0, len(p.queue))
 	for i := range batch {
+		if batch[i].again && !p.queue[i].again {
+			p.resent++
+		}
 		if acked[i] {
 			p.bytes -= int64(len(batch[i].data))
 			continue
 		}
-		p.resent++
 		kept = append(kept, batch[i])
 	}
 	p.queue = append(kept, p.queue[len(batch):]...)

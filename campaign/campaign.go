@@ -95,9 +95,9 @@ func (c *Controller) Do(ctx context.Context, r *Run) (err error) {
 	}
 	var load func(int64) workload.Load
 	if r.Setup != nil {
-		l, cleanup, err := r.Setup(ctx)
-		if err != nil {
-			return fmt.Errorf("campaign: %s: set-up: %w", r.name(), err)
+		l, cleanup, e := r.Setup(ctx)
+		if e != nil {
+			return fmt.Errorf("campaign: %s: set-up: %w", r.name(), e)
 		}
 		defer func() {
 			if e := cleanup(); e != nil {
@@ -173,7 +173,7 @@ func (c *Controller) Do(ctx context.Context, r *Run) (err error) {
 	}
 	wg.Wait()
 
-	if len(r.Phases) == 0 || ctx.Err() != nil {
+	if len(r.Phases) == 0 || running.Err() != nil { // it ended before its time
 		_, now := collector.Now()
 		elapsed = time.Duration(max(now-start.BootNS, 0))
 	}

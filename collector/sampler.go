@@ -84,7 +84,11 @@ func (s *Sampler) Run(ctx context.Context) (Account, error) {
 		for {
 			_, now := s.Clock()
 			if now >= due {
-				if skip := (now - due) / interval; skip > 0 {
+				skip := (now - due) / interval
+				if s.Ticks != 0 {
+					skip = min(skip, s.Ticks-k) // after the last there are none to miss
+				}
+				if skip > 0 {
 					s.account.Missed += skip
 					s.missed = skip
 					k += skip

@@ -86,7 +86,7 @@ func WriteManifest(dir string, m *schemas.Manifest) error {
 		err = os.Rename(tmp, filepath.Join(dir, "manifest.json"))
 	}
 	if err == nil {
-		err = syncDir(dir)
+		err = s.syncDir(dir)
 	}
 	if err != nil {
 		return fmt.Errorf("ingest: %s: %w", dir, err)
@@ -105,6 +105,59 @@ func (s *Store) makeFolder(r *liveRun, dir, cause string) (*schemas.Manifest, er
 	if err := os.RemoveAll(tmp); err != nil {
 		return nil, err
 	}
+	m, err := s.fill(r, tmp, cause)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.mkdirSynced(filepath.Dir(dir)); err != nil {
+		return nil, err
+	}
+	if err := s.publish(tmp, dir); err != nil {
+		return nil, err
+	}
+	return m, verify(dir, m)
+}
+
+// Snapshot makes a folder, at dir, of what is in parts of a run still going on, for
+// reading while its ingest goes on; its status is incomplete.
+func Snapshot(data, id, dir string) error {
+	s := &Store{Volatile: true, dir: data, runs: map[string]*liveRun{}, step: func(string) {}}
+	if err := s.load(id); err != nil {
+		return fmt.Errorf("ingest: live run %s: %w", id, err)
+	}
+	if s.runs[id].open() == nil {
+		return fmt.Errorf("ingest: live run %s: nobody said what it is", id)
+	}
+	if _, err := s.fill(s.runs[id], dir, "still going on"); err != nil {
+		return fmt.Errorf("ingest: live run %s: %w", id, err)
+	}
+	return nil
+}
+
+// FindLive returns the id of the live run that name means: an id, or
+// EXPERIMENT/SYSTEM/SCENARIO/NN; "" if there is none.
+func FindLive(data, name string) string {
+	entries, err := os.ReadDir(filepath.Join(data, "live"))
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		if e.Name() == name {
+			return name
+		}
+		s := &Store{dir: data, runs: map[string]*liveRun{}}
+		if !e.IsDir() || s.load(e.Name()) != nil {
+			continue
+		}
+		if o := s.runs[e.Name()].open(); o != nil && fmt.Sprintf("%s/%s/%s/%02d", o.Experiment, o.System, o.Scenario, o.Run) == name {
+			return e.Name()
+		}
+	}
+	return ""
+}
+
+// fill writes a run's files into a new directory.
+func (s *Store) fill(r *liveRun, tmp, cause string) (*schemas.Manifest, error) {
 	if err := os.MkdirAll(tmp, 0o755); err != nil {
 		return nil, err
 	}
@@ -129,16 +182,7 @@ func (s *Store) makeFolder(r *liveRun, dir, cause string) (*schemas.Manifest, er
 			}
 		}
 	}
-	if err := s.writeFile(filepath.Join(tmp, "manifest.json"), func(f *os.File) error { return encodeManifest(f, m) }); err != nil {
-		return nil, err
-	}
-	if err := mkdirSynced(filepath.Dir(dir)); err != nil {
-		return nil, err
-	}
-	if err := s.publish(tmp, dir); err != nil {
-		return nil, err
-	}
-	return m, verify(dir, m)
+	return m, s.writeFile(filepath.Join(tmp, "manifest.json"), func(f *os.File) error { return encodeManifest(f, m) })
 }
 
 func (s *Store) copyRefused(p *part, x refusal, tmp string) error {
@@ -153,18 +197,18 @@ func (s *Store) copyRefused(p *part, x refusal, tmp string) error {
 }
 
 // mkdirSynced makes a directory and its parents durable.
-func mkdirSynced(dir string) error {
+func (s *Store) mkdirSynced(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
 	parent := filepath.Dir(dir)
-	if err := mkdirSynced(parent); err != nil {
+	if err := s.mkdirSynced(parent); err != nil {
 		return err
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(parent)
+	return s.syncDir(parent)
 }
 
 // writeTable writes a table's file, or none where it has no rows.

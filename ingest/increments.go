@@ -34,6 +34,14 @@ type series struct {
 type hostTicks struct {
 	number map[tickKey]int
 	next   int
+	last   map[int64]tickStamp // of each epoch
+}
+
+// tickStamp is when a tick of a table was.
+type tickStamp struct {
+	key            tickKey
+	bootID         string
+	wallNS, bootNS int64
 }
 
 // convert writes a table's rows to w and returns their number: counters become
@@ -64,45 +72,40 @@ func (c *conversion) convert(t *schemas.Table, w *columns.Writer) (rows int64, e
 
 // numberTicks continues the numbering of each host's ticks with those of raw.
 func (c *conversion) numberTicks(ticks map[string]*hostTicks, raw columns.Frame) {
-	type tick struct {
-		key    tickKey
-		host   string
-		bootNS int64
-		wallNS int64
-		bootID string
-	}
 	seen := map[tickKey]bool{}
-	var all []tick
+	var all []tickStamp
 	for i := range raw.Rows() {
 		k := tickKey{raw[rawHost].Texts[i], raw[rawEpoch].Ints[i], raw[rawSeq].Ints[i]}
 		if !seen[k] {
 			seen[k] = true
-			all = append(all, tick{k, k.host, raw[rawBoot].Ints[i], raw[rawWall].Ints[i], raw[rawBootID].Texts[i]})
+			all = append(all, tickStamp{k, raw[rawBootID].Texts[i], raw[rawWall].Ints[i], raw[rawBoot].Ints[i]})
 		}
 	}
-	slices.SortFunc(all, func(a, b tick) int {
-		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.key.epoch, b.key.epoch), cmp.Compare(a.key.seq, b.key.seq))
+	slices.SortFunc(all, func(a, b tickStamp) int {
+		return cmp.Or(cmp.Compare(a.key.host, b.key.host), cmp.Compare(a.key.epoch, b.key.epoch), cmp.Compare(a.key.seq, b.key.seq))
 	})
-	for i := 1; i < len(all); i++ {
-		a, b := all[i-1], all[i]
-		if a.host != b.host || a.key.epoch != b.key.epoch || a.bootID != b.bootID || c.stepped[b.key] {
+	for _, b := range all {
+		h := ticks[b.key.host+"/"+b.bootID]
+		if h == nil {
+			h = &hostTicks{number: map[tickKey]int{}, last: map[int64]tickStamp{}}
+			ticks[b.key.host+"/"+b.bootID] = h
+		}
+		a, ok := h.last[b.key.epoch]
+		h.last[b.key.epoch] = b
+		if !ok || c.stepped[b.key] || b.wallNS == schemas.NoWall {
 			continue
 		}
 		if step := (b.wallNS - b.bootNS) - (a.wallNS - a.bootNS); step >= stepNS || step <= -stepNS {
 			c.stepped[b.key] = true
-			c.note(c.at(b.wallNS, b.bootNS, b.host, b.bootID, b.key), "", "", "", "clock-step", nil, nil,
+			c.note(c.at(b.wallNS, b.bootNS, b.key.host, b.bootID, b.key), "", "", "", "clock-step", nil, nil,
 				fmt.Sprintf("the wall clock moved by %+.3f s after seq %d", float64(step)/1e9, a.key.seq))
 		}
 	}
-	slices.SortStableFunc(all, func(a, b tick) int {
-		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.bootID, b.bootID), cmp.Compare(a.bootNS, b.bootNS))
+	slices.SortStableFunc(all, func(a, b tickStamp) int {
+		return cmp.Or(cmp.Compare(a.key.host, b.key.host), cmp.Compare(a.bootID, b.bootID), cmp.Compare(a.bootNS, b.bootNS))
 	})
 	for _, x := range all {
-		h := ticks[x.host+"/"+x.bootID]
-		if h == nil {
-			h = &hostTicks{number: map[tickKey]int{}}
-			ticks[x.host+"/"+x.bootID] = h
-		}
+		h := ticks[x.key.host+"/"+x.bootID]
 		h.number[x.key] = h.next
 		h.next++
 	}
@@ -111,7 +114,7 @@ func (c *conversion) numberTicks(ticks map[string]*hostTicks, raw columns.Frame)
 // common appends the columns that every file begins with.
 func (c *conversion) common(out columns.Frame, t *schemas.Table, raw columns.Frame, i int) {
 	o := c.boots[bootKey{raw[rawHost].Texts[i], raw[rawBootID].Texts[i]}]
-	out[0].AppendInt(floorDiv(raw[rawWall].Ints[i], 1000))
+	appendTime(out[0], raw[rawWall].Ints[i])
 	out[1].AppendInt(raw[rawBoot].Ints[i] - o.originNS)
 	out[2].AppendInt(o.index)
 	if t.Typed { // else row sets it
@@ -127,6 +130,14 @@ func (c *conversion) common(out columns.Frame, t *schemas.Table, raw columns.Fra
 	if t.Device != "" {
 		out[7].AppendText(raw[rawDevice].Texts[i])
 	}
+}
+
+func appendTime(c *columns.Column, wallNS int64) {
+	if wallNS == schemas.NoWall {
+		c.AppendNull()
+		return
+	}
+	c.AppendInt(floorDiv(wallNS, 1000))
 }
 
 func floorDiv(a, b int64) int64 {
@@ -261,7 +272,7 @@ func (c *conversion) at(wall, bootNS int64, host, bootID string, k tickKey) note
 // unsigned numbers that they are.
 func (c *conversion) note(at noteAt, table, column, part, reason string, previous, current *int64, text string) {
 	q := c.quality
-	q[0].AppendInt(floorDiv(at.wall, 1000))
+	appendTime(q[0], at.wall)
 	q[1].AppendInt(at.elapsed)
 	q[2].AppendInt(at.boot)
 	q[3].AppendNull()

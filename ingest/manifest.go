@@ -15,9 +15,13 @@ func (c *conversion) manifest(cause string) *schemas.Manifest {
 	m := &schemas.Manifest{
 		Schema: schemas.ManifestSchema, ID: r.id, Experiment: open.Experiment, System: open.System, Scenario: open.Scenario,
 		Run: fmt.Sprintf("%02d", open.Run), Params: open.Params, Slot: open.Slot, Status: schemas.Complete, Reasons: []string{},
-		Start: time.Unix(0, c.start.WallNS).UTC(), DurationNS: c.lastNS,
-		Phases: c.phases(), Hosts: c.hosts(), Producers: []schemas.ProducerAccount{}, Tables: []schemas.TableFile{},
+		DurationNS: c.lastNS,
+		Phases:     c.phases(), Hosts: c.hosts(), Producers: []schemas.ProducerAccount{}, Tables: []schemas.TableFile{},
 		Quality: map[string]int64{},
+	}
+	if c.start.WallNS != schemas.NoWall {
+		start := time.Unix(0, c.start.WallNS).UTC()
+		m.Start = &start
 	}
 	if m.Params == nil {
 		m.Params = map[string]any{}

@@ -212,9 +212,11 @@ func (s *Store) writeFile(path string, write func(*os.File) error) error {
 		return err
 	}
 	s.step("sync " + filepath.Base(path))
-	if err := f.Sync(); err != nil {
-		f.Close()
-		return err
+	if !s.Volatile {
+		if err := f.Sync(); err != nil {
+			f.Close()
+			return err
+		}
 	}
 	return f.Close()
 }
@@ -222,7 +224,7 @@ func (s *Store) writeFile(path string, write func(*os.File) error) error {
 // publish renames a finished directory to its final name, durably.
 func (s *Store) publish(tmp, final string) error {
 	s.step("sync directory")
-	if err := syncDir(tmp); err != nil {
+	if err := s.syncDir(tmp); err != nil {
 		return err
 	}
 	s.step("rename")
@@ -230,12 +232,15 @@ func (s *Store) publish(tmp, final string) error {
 		return err
 	}
 	s.step("sync parent")
-	err := errors.Join(syncDir(filepath.Dir(tmp)), syncDir(filepath.Dir(final)))
+	err := errors.Join(s.syncDir(filepath.Dir(tmp)), s.syncDir(filepath.Dir(final)))
 	s.step("published")
 	return err
 }
 
-func syncDir(path string) error {
+func (s *Store) syncDir(path string) error {
+	if s.Volatile {
+		return nil
+	}
 	d, err := os.Open(path)
 	if err != nil {
 		return err
@@ -244,7 +249,7 @@ func syncDir(path string) error {
 }
 
 // readParts returns the parts of a live run in order. Leftovers of an unfinished
-// write are removed: their messages are still in the stream.
+// write are passed over.
 func (s *Store) readParts(run string) ([]*part, error) {
 	home := s.liveDir(run)
 	entries, err := os.ReadDir(home)
@@ -258,10 +263,6 @@ func (s *Store) readParts(run string) ([]*part, error) {
 	for _, e := range entries { // sorted by name
 		path := filepath.Join(home, e.Name())
 		switch {
-		case strings.HasPrefix(e.Name(), newPrefix):
-			if err := os.RemoveAll(path); err != nil {
-				return nil, err
-			}
 		case strings.HasPrefix(e.Name(), partPrefix):
 			p, err := readPart(path)
 			if err != nil {

@@ -12,7 +12,8 @@ import (
 
 // Options configure Run.
 type Options struct {
-	// FlushEvery is how long rows may wait in memory for their part; 0: 10 s. They
+	// FlushEvery is how long rows may wait in memory for their part; 0: 10 s, and
+	// more as a run gets older, up to 10 min: 72 h shall not be 26,000 parts. They
 	// are in the stream meanwhile.
 	FlushEvery time.Duration
 	// Silence is how long a run may be silent before it is ended as incomplete; 0:
@@ -32,16 +33,13 @@ type Options struct {
 const pollEvery = 100 * time.Millisecond
 
 // maxBuffered is how many rows wait in memory at most.
-const maxBuffered = 1 << 20
+const maxBuffered = 200_000
 
 // Run reads the connection's stream into the store and makes run folders, until ctx
 // ends; then what it has is made durable and Run returns nil. A full disk or a data
 // directory that can't be written is an error: nothing is lost, the messages stay in
 // the stream.
 func Run(ctx context.Context, conn *bus.Conn, s *Store, o Options) error {
-	if o.FlushEvery == 0 {
-		o.FlushEvery = 10 * time.Second
-	}
 	if o.Silence == 0 {
 		o.Silence = 10 * time.Minute
 	}
@@ -114,7 +112,7 @@ func (l *loop) handle(ctx context.Context, d *bus.Delivery) error {
 		}
 	}
 	now := time.Now()
-	if l.s.Buffered() >= maxBuffered || now.Sub(l.flushed) >= l.o.FlushEvery {
+	if l.s.Buffered() >= maxBuffered || now.Sub(l.flushed) >= l.flushEvery(now) {
 		if err := l.s.Flush(); err != nil {
 			return &storeError{err}
 		}
@@ -133,6 +131,15 @@ func (l *loop) handle(ctx context.Context, d *bus.Delivery) error {
 		}
 	}
 	return nil
+}
+
+// flushEvery returns how long rows may wait now: a twentieth of the oldest live run's
+// age, unless the user said.
+func (l *loop) flushEvery(now time.Time) time.Duration {
+	if l.o.FlushEvery > 0 {
+		return l.o.FlushEvery
+	}
+	return min(max(10*time.Second, now.Sub(l.s.Oldest(now))/20), 10*time.Minute)
 }
 
 func (l *loop) finish(ctx context.Context, id, cause string) error {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -23,6 +24,9 @@ import (
 
 // A Store is a data directory open for writing, by one process at a time.
 type Store struct {
+	// Volatile leaves out all syncing, for runs that can be made again at will.
+	Volatile bool
+
 	dir    string
 	warn   func(error)
 	lock   *os.File
@@ -45,6 +49,7 @@ type liveRun struct {
 	durable   uint64 // last message of the current stream that is in a part
 	last      uint64 // last message of the current stream seen
 	touched   time.Time
+	since     time.Time // first seen, or read from parts
 	// reported says that the user was told that nobody opened the run.
 	reported bool
 
@@ -142,7 +147,7 @@ func (s *Store) load(id string) error {
 func (s *Store) run(id string) *liveRun {
 	r := s.runs[id]
 	if r == nil {
-		r = &liveRun{id: id, producers: map[producerKey]*producer{}, touched: time.Now()}
+		r = &liveRun{id: id, producers: map[producerKey]*producer{}, touched: time.Now(), since: time.Now()}
 		r.clear()
 		s.runs[id] = r
 	}
@@ -204,6 +209,9 @@ func (s *Store) Add(seq uint64, subject string, data []byte) error {
 		c, err := schemas.DecodeControl(data)
 		if err != nil {
 			return s.refuse(r, seq, data, err)
+		}
+		if slices.ContainsFunc(r.controls, func(x schemas.Control) bool { return reflect.DeepEqual(x, *c) }) {
+			return nil // sent again: a phase that began twice would end at once
 		}
 		r.controls = append(r.controls, *c)
 		r.newControls = append(r.newControls, *c)
@@ -408,28 +416,31 @@ func (r *liveRun) over(silence time.Duration) bool {
 // allEnded reports whether every producer that said hello or sent rows said its end,
 // and all that it says it sent is here.
 func (r *liveRun) allEnded() bool {
-	ends := map[int64]*schemas.End{}
+	ends := map[producerKey]*schemas.End{}
 	for i := range r.controls {
-		if e := r.controls[i].End; e != nil {
-			ends[e.Epoch] = e
+		if c := &r.controls[i]; c.End != nil {
+			ends[producerKey{c.At.Host, c.End.Epoch}] = c.End
 		}
 	}
+	said := func(k producerKey) bool { return ends[k] != nil || r.superseded(k.epoch) }
 	for i := range r.controls {
-		if h := r.controls[i].Hello; h != nil && ends[h.Epoch] == nil && !r.superseded(h.Epoch) {
+		if c := &r.controls[i]; c.Hello != nil && !said(producerKey{c.At.Host, c.Hello.Epoch}) {
 			return false
 		}
 	}
-	for k, p := range r.producers {
-		e := ends[k.epoch]
-		if e == nil {
-			if r.superseded(k.epoch) {
-				continue
-			}
+	for k := range r.producers {
+		if !said(k) {
 			return false
 		}
+	}
+	for k, e := range ends {
 		var refused ranges
 		refused.merge(e.Refused)
-		if p.received.count()+refused.count() < e.LastSeq {
+		n := refused.count()
+		if p := r.producers[k]; p != nil {
+			n += p.received.count()
+		}
+		if n < e.LastSeq {
 			return false // some are still on their way
 		}
 	}
@@ -488,6 +499,17 @@ func (s *Store) Forget(id string) error {
 		return fmt.Errorf("ingest: run %s: %w", id, err)
 	}
 	return nil
+}
+
+// Oldest returns when the oldest live run was first seen, now if there is none.
+func (s *Store) Oldest(now time.Time) time.Time {
+	oldest := now
+	for _, r := range s.runs {
+		if r.since.Before(oldest) {
+			oldest = r.since
+		}
+	}
+	return oldest
 }
 
 // Live returns the ids of the runs that are not folders yet.

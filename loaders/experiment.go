@@ -32,6 +32,12 @@ type Metric struct {
 	Cells  []Cell // one a run of the scenario
 }
 
+// Is reports whether both are the same metric of the same place.
+func (m *Metric) Is(o *Metric) bool {
+	same := func(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+	return m.Name() == o.Name() && m.Role == o.Role && same(m.Host, o.Host) && same(m.Device, o.Device)
+}
+
 // Name is the metric's name in results: table and metric.
 func (m *Metric) Name() string { return m.Table.Name + "." + m.Def.Name }
 
@@ -102,6 +108,13 @@ func Scenarios(runs []*Run, keepNS int64) ([]Scenario, error) {
 	return out, nil
 }
 
+// Metrics forms every metric of a table in one run, as Scenarios does; none if the run
+// has no rows of it.
+func (r *Run) Metrics(t *schemas.Table) ([]Metric, error) {
+	s := Scenario{Name: r.Manifest.Scenario, Params: r.Manifest.Params, Runs: []*Run{r}, Windows: []Window{r.FixedWindow(0)}}
+	return s.metrics(t)
+}
+
 // place is where a metric is measured.
 type place struct {
 	role   string
@@ -115,8 +128,8 @@ func (s *Scenario) metrics(t *schemas.Table) ([]Metric, error) {
 	var places []place
 	for i, r := range s.Runs {
 		x, err := r.Table(t)
-		if errors.Is(err, ErrNoData) {
-			continue
+		if ok, _ := r.Manifest.Usable(); errors.Is(err, ErrNoData) || (err != nil && !ok) {
+			continue // no rows, or damaged ones of a run that is left out anyway
 		}
 		if err != nil {
 			return nil, err

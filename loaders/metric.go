@@ -21,11 +21,11 @@ type Table struct {
 	Hosts, Devices []string
 
 	groups map[[2]string][]int // rows of a host's device, in order of time
-	lacks  map[string]bool     // columns that are null in every row: the kernel has none
+	says   map[[2]string]bool  // hosts and columns with any value: of others the kernel has none
 }
 
 func newTable(t *schemas.Table, f columns.Frame) (*Table, error) {
-	x := &Table{Schema: t, Frame: f, groups: map[[2]string][]int{}, lacks: map[string]bool{}}
+	x := &Table{Schema: t, Frame: f, groups: map[[2]string][]int{}, says: map[[2]string]bool{}}
 	for _, c := range append(slices.Clone(t.CommonColumns()), t.Columns...) {
 		col := f.Column(c.Name)
 		if col == nil {
@@ -47,7 +47,13 @@ func newTable(t *schemas.Table, f columns.Frame) (*Table, error) {
 	}
 	for i := range t.Columns {
 		c := f.Column(t.Columns[i].Name)
-		x.lacks[c.Name] = !slices.Contains(c.Known, true)
+		last := ""
+		for row := range f.Rows() {
+			if h := x.host(row); h != last && !c.Null(row) {
+				x.says[[2]string{h, c.Name}] = true
+				last = h
+			}
+		}
 	}
 	return x, nil
 }
@@ -177,7 +183,7 @@ func (x *Table) sum(cols []col, i int, share bool) (sum float64, ok bool) {
 	counted := 0
 	for _, c := range cols {
 		if c.Null(i) {
-			if x.lacks[c.Name] && len(cols) > 1 || c.def.Retreats == "null" && len(cols) > 1 {
+			if !x.says[[2]string{x.host(i), c.Name}] && len(cols) > 1 || c.def.Retreats == "null" && len(cols) > 1 {
 				continue
 			}
 			return 0, false

@@ -20,7 +20,7 @@ import (
 )
 
 // ErrNoData is returned where there is no data directory, or nothing in it.
-var ErrNoData = errors.New("no runs")
+var ErrNoData = errors.New("no data")
 
 // A Run is an open run folder. It is not safe for concurrent use.
 type Run struct {
@@ -40,7 +40,7 @@ func Open(dir string) (*Run, error) {
 	}
 	m := &schemas.Manifest{}
 	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("loaders: %s: manifest.json: %w", dir, err)
+		return nil, fmt.Errorf("loaders: %s: manifest.json: %w: restore it from a copy, or move the folder out of runs", dir, err)
 	}
 	if m.Schema != schemas.ManifestSchema {
 		return nil, fmt.Errorf("loaders: %s: manifest of schema %q, this steady reads %s", dir, m.Schema, schemas.ManifestSchema)
@@ -52,7 +52,7 @@ func Open(dir string) (*Run, error) {
 // order of experiment, system, scenario and number. What lives in DATA/live is none.
 func Runs(data, experiment string) ([]*Run, error) {
 	if st, err := os.Stat(data); err != nil || !st.IsDir() {
-		return nil, fmt.Errorf("loaders: %s: %w: no such data directory: name it with --data", data, ErrNoData)
+		return nil, fmt.Errorf("loaders: %s: %w: no such directory: name it with --data", data, ErrNoData)
 	}
 	pattern := "*"
 	if experiment != "" {
@@ -77,9 +77,9 @@ func Runs(data, experiment string) ([]*Run, error) {
 			have[i] = strings.TrimPrefix(filepath.Base(have[i]), "experiment=")
 		}
 		if experiment == "" || len(have) == 0 {
-			return nil, fmt.Errorf("loaders: %s: %w in it yet", data, ErrNoData)
+			return nil, fmt.Errorf("loaders: %s: %w: no run is in it yet", data, ErrNoData)
 		}
-		return nil, fmt.Errorf("loaders: %s: %w of experiment %q: there are %s", data, ErrNoData, experiment, strings.Join(have, ", "))
+		return nil, fmt.Errorf("loaders: %s: %w of an experiment %q: there are %s", data, ErrNoData, experiment, strings.Join(have, ", "))
 	}
 	return out, nil
 }
@@ -110,7 +110,7 @@ func (r *Run) Table(t *schemas.Table) (*Table, error) {
 	}
 	entry := r.file(t.Name)
 	if entry == nil {
-		return nil, fmt.Errorf("loaders: %s: %w of table %s", r.Dir, ErrNoData, t.Name)
+		return nil, fmt.Errorf("loaders: %s: %w: no rows of table %s", r.Dir, ErrNoData, t.Name)
 	}
 	if entry.Version != t.Version {
 		return nil, fmt.Errorf("loaders: %s: table %s has version %d, this steady reads %d", r.Dir, t.Name, entry.Version, t.Version)
@@ -141,6 +141,9 @@ func (r *Run) Release() { clear(r.tables) }
 
 func check(path string, entry *schemas.TableFile) error {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("loaders: %w: copy it from its source, or leave the run out with steady exclude", err)
+	}
 	if err != nil {
 		return fmt.Errorf("loaders: %w", err)
 	}

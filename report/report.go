@@ -343,15 +343,24 @@ func (rw *row) near() string {
 		}
 		return math.Min(math.Abs(lo), math.Abs(hi)), (hi - lo) / 2, true
 	}
-	// The digits are those of the interval beside it.
 	if x, h, ok := end(rw.comp.Percent, rw.comp.PercentCI); ok {
-		return fixed(x, decimals(*rw.comp.Percent, h)) + " %"
+		return nearText(x, *rw.comp.Percent, h) + " %"
 	}
 	if x, h, ok := end(rw.comp.Difference, rw.comp.DifferenceCI); ok {
-		x, h = x*rw.scale.factor, h*rw.scale.factor
-		return strings.TrimSpace(fixed(x, decimals(*rw.comp.Difference*rw.scale.factor, h)) + " " + rw.scale.unit)
+		f := rw.scale.factor
+		return strings.TrimSpace(nearText(x*f, *rw.comp.Difference*f, h*f) + " " + rw.scale.unit)
 	}
 	return ""
+}
+
+// nearText has the digits of the interval beside it, and one at least that is not 0:
+// "at least 0 %" would say nothing.
+func nearText(x, value, half float64) string {
+	s := fixed(x, decimals(value, half))
+	if strings.Trim(s, "0.") == "" {
+		s = fixed(x, int(-math.Floor(math.Log10(x))))
+	}
+	return s
 }
 
 // differenceReason says why a difference is unknown.

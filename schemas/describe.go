@@ -68,7 +68,7 @@ func (t *Table) FileMetadata() (map[string]string, error) {
 		if c.Name == "time" {
 			f.Type = &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
 		}
-		f.Metadata = arrow.NewMetadata([]string{"help"}, []string{c.Help})
+		f.Metadata = arrow.NewMetadata([]string{"unit", "help"}, []string{c.Unit, c.Help})
 		fields = append(fields, f)
 	}
 	for i, c := range t.Describe().Columns {

@@ -27,7 +27,8 @@ type Manifest struct {
 	// Reasons say why the status is not complete.
 	Reasons  []string   `json:"reasons"`
 	Excluded *Exclusion `json:"excluded"`
-	Start    time.Time  `json:"start"`
+	// Start is null where imported data don't tell it.
+	Start *time.Time `json:"start"`
 	// DurationNS is the elapsed time of the last row.
 	DurationNS int64             `json:"duration_ns"`
 	Phases     []Phase           `json:"phases"`

@@ -109,10 +109,14 @@ type Drift struct {
 	Shape     *string     `json:"shape"`
 	Onset     *string     `json:"onset"`
 	OnsetCI   [2]*string  `json:"onset_ci"`
+	OnsetS    *float64    `json:"onset_s"` // in the run's elapsed time
+	OnsetSCI  [2]*float64 `json:"onset_s_ci"`
 	Percent   *float64    `json:"percent"`
 	PercentCI [2]*float64 `json:"percent_ci"`
+	Unit      string      `json:"unit"`
 	Absolute  *float64    `json:"absolute"`
 	PerDay    *float64    `json:"per_day"`
+	Zeros     int         `json:"zeros"` // rows of value 0
 	Q         *float64    `json:"q"`
 	MDE       *float64    `json:"mde_percent"`
 	Warnings  []string    `json:"warnings"`

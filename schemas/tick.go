@@ -6,6 +6,10 @@ import (
 	"strconv"
 )
 
+// NoWall as a wall time says that it is not known: imported data may tell only the
+// time since their start.
+const NoWall = math.MinInt64
+
 // Block is one table at one tick, all of its devices: what a source read at once.
 //
 // Values and Known are row-major, len(Devices) x columns (one row where the table

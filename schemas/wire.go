@@ -20,8 +20,10 @@ import (
 // WireVersion is the version of the payload; it travels in each message.
 const WireVersion = "1"
 
-// MaxPayload bounds what Decode unpacks: no message of a server's usual limits
-// comes near it, a forged one can't take all memory.
+// MaxPayload bounds what Decode unpacks, and what it lets the Arrow reader allocate for
+// a message's body: no message of a server's usual limits comes near it. The reader
+// believes the lengths in a message's metadata, which the checksum guards against
+// damage, not against forgery: who may publish is the server's to decide.
 const MaxPayload = 256 << 20
 
 var (
@@ -309,7 +311,7 @@ func (d *Decoder) Decode(payload []byte) (m *Message, err error) {
 		return nil, fmt.Errorf("%w: %v", ErrCorrupt, err)
 	}
 	in := bytes.NewReader(raw)
-	r, err := ipc.NewReader(in)
+	r, err := ipc.NewReader(in, ipc.WithAllocator(&bounded{}))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrCorrupt, err)
 	}
@@ -328,6 +330,23 @@ func (d *Decoder) Decode(payload []byte) (m *Message, err error) {
 		return nil, fmt.Errorf("%w: bytes after the record", ErrCorrupt)
 	}
 	return m, nil
+}
+
+// bounded refuses to allocate what no message of ours needs.
+type bounded struct{ memory.GoAllocator }
+
+func (b *bounded) Allocate(size int) []byte {
+	if size < 0 || size > MaxPayload {
+		panic(fmt.Sprintf("a body of %d bytes", size)) // Decode makes it an error
+	}
+	return b.GoAllocator.Allocate(size)
+}
+
+func (b *bounded) Reallocate(size int, old []byte) []byte {
+	if size < 0 || size > MaxPayload {
+		panic(fmt.Sprintf("a body of %d bytes", size))
+	}
+	return b.GoAllocator.Reallocate(size, old)
 }
 
 func (m *Message) identify(s *arrow.Schema) error {

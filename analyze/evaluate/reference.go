@@ -21,8 +21,8 @@ var (
 	coefLine  = regexp.MustCompile(`^\s+B(\d+)\s+(\S+)\s+(\S+)`)
 )
 
-// digits is the number of correct digits, at most 15 (McCullough 1998,
-// doi:10.1080/00031305.1998.10480585).
+// digits is the number of correct digits, at most 15, as McCullough (1998, The American
+// Statistician 52:358) scores software.
 func digits(got, want float64) float64 {
 	e := math.Abs(got - want)
 	if want != 0 {

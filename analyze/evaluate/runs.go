@@ -80,15 +80,14 @@ func row1(reps int, seed uint64) []Row {
 		j := analyze.Judge([]analyze.Metric{{Systems: []analyze.SystemRuns{{System: "a", Runs: runsOf(y)}}}}, analyze.Options{})
 		s := j[0].Systems[0]
 		t.count(0, s.Mean.Lo <= truth && truth <= s.Mean.Hi)
-		m, sd := stat.MeanStdDev(y, nil)
-		h := quantileT(0.975, float64(c.n-1)) * sd / math.Sqrt(float64(c.n))
+		h := quantileT(0.975, float64(c.n-1)) * stat.StdDev(y, nil) / math.Sqrt(float64(c.n))
 		t.keep(0, (s.Mean.Hi-s.Mean.Lo)/2/h)
 		if mixed := slow > 0 && slow < c.n; mixed {
 			t.add(2, 1)
 			t.count(3, s.Unstable)
 		}
 		if pooled != nil {
-			m, sd = stat.MeanStdDev(pooled, nil)
+			m, sd := stat.MeanStdDev(pooled, nil)
 			n := float64(len(pooled))
 			t.count(1, math.Abs(m-truth) <= quantileT(0.975, n-1)*sd/math.Sqrt(n))
 		}
@@ -319,7 +318,8 @@ func row6(reps int, seed uint64) []Row {
 		truth float64 // on logarithms
 		abba  bool
 		drift float64 // per slot
-		pilot bool    // extended once where the first look is undecided
+		pilot bool    // extended once if the spread asks for it
+		peek  bool    // but only where the first look is undecided
 	}
 	var cells []cell
 	for _, cv := range []float64{0.005, 0.01, 0.02} {
@@ -336,10 +336,12 @@ func row6(reps int, seed uint64) []Row {
 			}
 		}
 	}
-	for _, n := range []int{3, 5} {
-		for _, cv := range []float64{0.01, 0.02} {
-			for _, d := range []float64{0, math.Log1p(margin), 0.05} {
-				cells = append(cells, cell{cv: cv, n: n, truth: d, pilot: true})
+	for _, peek := range []bool{false, true} {
+		for _, n := range []int{3, 5} {
+			for _, cv := range []float64{0.01, 0.02} {
+				for _, d := range []float64{0, math.Log1p(margin), 0.05} {
+					cells = append(cells, cell{cv: cv, n: n, truth: d, pilot: true, peek: peek})
+				}
 			}
 		}
 	}
@@ -367,7 +369,7 @@ func row6(reps int, seed uint64) []Row {
 			return analyze.Judge([]analyze.Metric{m}, analyze.Options{})[0].Comparisons[0]
 		}
 		cmp := judge(0)
-		if c.pilot && cmp.Verdict == analyze.Undecided {
+		if c.pilot && (!c.peek || cmp.Verdict == analyze.Undecided) {
 			if n, ok := analyze.ExtendedRuns(a, b, margin, 0.95); ok && n > c.n && n <= 2000 {
 				a = append(a, draw(n-c.n, c.truth)...)
 				b = append(b, draw(n-c.n, 0)...)
@@ -389,6 +391,8 @@ func row6(reps int, seed uint64) []Row {
 		switch {
 		case c.abba:
 			name += fmt.Sprintf(" ABBA drift %g", c.drift)
+		case c.peek:
+			name += " extended if undecided"
 		case c.pilot:
 			name += " extended"
 		}
@@ -396,9 +400,13 @@ func row6(reps int, seed uint64) []Row {
 		atMargin := math.Abs(math.Abs(c.truth)-math.Log1p(margin)) < 1e-9
 		switch {
 		case c.truth == 0:
-			out = append(out, share("false better or worse", name, better+worse, reps).bar(low, 0.06, low, 0.06))
+			false1, rejected := share("false better or worse", name, better+worse, reps), share("rejected", name, t.at(4), reps)
+			if !c.peek { // a look at the difference before the extension costs up to a point
+				false1, rejected = false1.bar(low, 0.06, low, 0.06), rejected.bar(low, 0.06, low, 0.06)
+			}
+			out = append(out, false1)
 			if c.abba || c.pilot {
-				out = append(out, share("rejected", name, t.at(4), reps).bar(low, 0.06, low, 0.06))
+				out = append(out, rejected)
 			}
 		case atMargin || c.truth > margin:
 			wrong := worse

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,16 +29,21 @@ func (a *app) analyze() *cobra.Command {
 	var keep time.Duration
 	o := judgeOptions{}
 	c := &cobra.Command{
-		Use:   "analyze EXPERIMENT",
+		Use:   "analyze EXPERIMENT...",
 		Short: "results of an experiment: intervals, differences, verdicts",
 		Long: `Forms each run's values over its window, summarises each system over its runs,
 compares each with the baseline, and writes DATA/experiments/EXPERIMENT/results.json.
+Of several experiments (names, or patterns such as 'web-*') the verdicts on primary
+metrics are counted.
 With --gate the exit code is 3 if a primary metric got worse, 4 if one is undecided,
 5 if the data don't allow a judgement.`,
-		Args: args(1),
+		Args: atLeast(1),
 		RunE: func(c *cobra.Command, arg []string) error {
 			if err := o.parse(keep, margin, window); err != nil {
 				return err
+			}
+			if names := experiments(data, arg); len(names) > 1 {
+				return a.analyzeAll(c.Context(), data, names, o, asJSON)
 			}
 			results, _, err := a.judgeExperiment(data, arg[0], o)
 			if err != nil {
@@ -64,6 +71,78 @@ With --gate the exit code is 3 if a primary metric got worse, 4 if one is undeci
 	fl.BoolVar(&gate, "gate", false, "exit 3, 4 or 5 unless nothing is worse, undecided, or missing")
 	fl.BoolVar(&all, "all", false, "print metrics that show no difference too")
 	return c
+}
+
+// experiments returns the experiments named, patterns replaced by those that match.
+func experiments(data string, names []string) []string {
+	var out []string
+	for _, n := range names {
+		const key = "experiment="
+		dirs, err := filepath.Glob(filepath.Join(data, "runs", key+n))
+		if err != nil || len(dirs) == 0 {
+			out = append(out, n) // to be complained of where it is opened
+		}
+		for _, d := range dirs {
+			out = append(out, strings.TrimPrefix(filepath.Base(d), key))
+		}
+	}
+	return out
+}
+
+// verdictLine is one comparison of a primary metric, as analyze prints it of several
+// experiments.
+type verdictLine struct {
+	Experiment string      `json:"experiment"`
+	Scenario   string      `json:"scenario"`
+	Metric     string      `json:"metric"`
+	System     string      `json:"system"`
+	Verdict    string      `json:"verdict"`
+	Percent    *float64    `json:"percent"`
+	PercentCI  [2]*float64 `json:"percent_ci"`
+	Level      float64     `json:"level"`
+}
+
+// analyzeAll judges several experiments and counts the verdicts on primary metrics.
+func (a *app) analyzeAll(ctx context.Context, data string, names []string, o judgeOptions, asJSON bool) error {
+	type key struct{ scenario, metric, system string }
+	counts := map[key]map[string]int{}
+	var order []key
+	lines := []verdictLine{}
+	for _, n := range names {
+		if ctx.Err() != nil {
+			return &exitError{exitFailed, errors.New("interrupted")}
+		}
+		results, _, err := a.judgeExperiment(data, n, o)
+		if err != nil {
+			return err
+		}
+		for _, s := range results.Scenarios {
+			for _, m := range s.Metrics {
+				for _, c := range m.Comparisons {
+					if !m.Primary || c.Verdict == nil {
+						continue
+					}
+					lines = append(lines, verdictLine{n, s.Scenario, m.Metric, c.System, *c.Verdict, c.Percent, c.PercentCI, c.Level})
+					k := key{s.Scenario, m.Metric, c.System}
+					if counts[k] == nil {
+						counts[k] = map[string]int{}
+						order = append(order, k)
+					}
+					counts[k][*c.Verdict]++
+				}
+			}
+		}
+	}
+	if asJSON {
+		return writeJSON(a.stdout, lines)
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "%d experiments\nSCENARIO\tMETRIC\tSYSTEM\tBETTER\tWORSE\tSAME\tUNDECIDED\n", len(names))
+	for _, k := range order {
+		n := counts[k]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%d\n", k.scenario, k.metric, k.system, n[schemas.Better], n[schemas.Worse], n[schemas.Same], n[schemas.Undecided])
+	}
+	return w.Flush()
 }
 
 func (o *judgeOptions) parse(keep time.Duration, margin, window string) error {
@@ -265,8 +344,8 @@ func rows(r *loaders.Run, m *loaders.Metric, k int) (*loaders.Series, error) {
 		return m.Cells[k].Series, nil
 	}
 	x, err := r.Table(m.Table)
-	if errors.Is(err, loaders.ErrNoData) {
-		return nil, nil
+	if used, _ := r.Manifest.Usable(); errors.Is(err, loaders.ErrNoData) || (err != nil && !used) {
+		return nil, nil // no rows, or damaged ones of a run that is left out
 	}
 	if err != nil {
 		return nil, err

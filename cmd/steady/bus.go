@@ -86,7 +86,7 @@ same folders.`,
 	}
 	f.add(c, true)
 	dataFlag(c, &data)
-	c.Flags().DurationVar(&o.FlushEvery, "flush", o.FlushEvery, "how long rows may wait in memory (0: 10s)")
+	c.Flags().DurationVar(&o.FlushEvery, "flush", o.FlushEvery, "how long rows may wait in memory (0: 10s, more as a run gets older)")
 	c.Flags().DurationVar(&o.Silence, "silence", o.Silence, "end a run as incomplete after so long without a word (0: 10m)")
 	c.Flags().IntVar(&o.Replicas, "replicas", 1, "replicas of the stream, where it has to be made in a cluster")
 	return c

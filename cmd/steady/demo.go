@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,7 +44,9 @@ type demoFlags struct {
 	repeats          int
 	warmup, keep     time.Duration
 	connections      int
+	pin              bool
 	json             bool
+	serverCPUs       []int
 }
 
 func (a *app) demo() *cobra.Command {
@@ -67,6 +70,7 @@ and become a report. The same code runs an experiment of five minutes a run.`,
 	fl.DurationVar(&f.warmup, "warmup", 3*time.Second, "the part of a run that is discarded")
 	fl.DurationVar(&f.keep, "keep", 5*time.Second, "the part of a run that is kept")
 	fl.IntVar(&f.connections, "connections", 20, "connections of the load")
+	fl.BoolVar(&f.pin, "pin", true, "server and load on CPUs of their own, where there are two")
 	return c
 }
 
@@ -88,6 +92,19 @@ func (f *demoFlags) check() error {
 	return nil
 }
 
+// place gives the server half of the CPUs and this process, with the load, the rest.
+func (f *demoFlags) place() error {
+	cpus, err := workload.Available()
+	if err != nil {
+		return err
+	}
+	if !f.pin || len(cpus) < 2 {
+		return nil
+	}
+	f.serverCPUs = cpus[len(cpus)/2:]
+	return workload.Pin(cpus[:len(cpus)/2])
+}
+
 func (a *app) runDemo(ctx context.Context, f demoFlags) (err error) {
 	if err := f.check(); err != nil {
 		return err
@@ -95,6 +112,9 @@ func (a *app) runDemo(ctx context.Context, f demoFlags) (err error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
+	}
+	if err := f.place(); err != nil {
+		return err
 	}
 	store, err := ingest.OpenStore(f.data, a.warn)
 	if err != nil {
@@ -146,16 +166,15 @@ func (a *app) runDemo(ctx context.Context, f demoFlags) (err error) {
 		r := f.run(exe, name, number[name], slot)
 		bar.describe(fmt.Sprintf("run %d of %d: %s", slot+1, len(order), name))
 		err := control.Do(ctx, r)
-		if err == nil {
-			select {
-			case <-sealed:
-			case <-ingestDead:
-				stopped = true
-				return stop()
-			case <-ctx.Done():
-			case <-time.After(30 * time.Second):
-				err = fmt.Errorf("demo: run %s was not put together in 30 s: it stays in %s", r.ID, filepath.Join(f.data, "live"))
-			}
+		whole := awaitSealed(ctx, sealed, ingestDead, r.ID, err != nil)
+		select {
+		case <-ingestDead:
+			stopped = true
+			return stop()
+		default:
+		}
+		if err == nil && !whole {
+			err = fmt.Errorf("demo: run %s was not put together in %s: it stays in %s", r.ID, sealTime, filepath.Join(f.data, "live"))
 		}
 		if ctx.Err() != nil {
 			bar.end()
@@ -194,6 +213,40 @@ func (a *app) runDemo(ctx context.Context, f demoFlags) (err error) {
 	return nil
 }
 
+// sealTime is how long ingest may take for a run's folder; briefSealTime is the same
+// for a run that was aborted, of which nothing may have come at all.
+const (
+	sealTime      = 30 * time.Second
+	briefSealTime = time.Second
+)
+
+// awaitSealed waits for the run's folder and reports whether it came. Ids of other
+// runs, of which some may have been left by an earlier demo, are passed over.
+func awaitSealed(ctx context.Context, sealed <-chan string, dead <-chan struct{}, run string, aborted bool) bool {
+	timer := time.NewTimer(sealTime)
+	defer timer.Stop()
+	done := ctx.Done()
+	if aborted {
+		timer.Reset(briefSealTime)
+		done = nil
+	}
+	for {
+		select {
+		case id := <-sealed:
+			if id == run {
+				return true
+			}
+		case <-dead:
+			return false
+		case <-done:
+			timer.Reset(briefSealTime)
+			done = nil
+		case <-timer.C:
+			return false
+		}
+	}
+}
+
 // demoPause is what a run takes besides its phases.
 const demoPause = 700 * time.Millisecond
 
@@ -228,7 +281,7 @@ func (f *demoFlags) run(exe, system string, number, slot int) *campaign.Run {
 			Params: map[string]any{"connections": f.connections, "body_bytes": len(workload.Body()), "loop": "closed"}},
 		Phases: []campaign.Phase{{Name: "warmup", Duration: f.warmup}, {Name: "measure", Duration: f.keep}},
 		Setup: func(ctx context.Context) (func(int64) workload.Load, func() error, error) {
-			server, addr, err := workload.StartServer(ctx, exe, append([]string{"workload", "http-server"}, s.args...))
+			server, addr, err := workload.StartServer(ctx, exe, slices.Concat([]string{"workload", "http-server"}, pinArgs(f.serverCPUs), s.args))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -238,6 +291,14 @@ func (f *demoFlags) run(exe, system string, number, slot int) *campaign.Run {
 			}, server.Stop, nil
 		},
 	}
+}
+
+func pinArgs(cpus []int) []string {
+	var out []string
+	for _, c := range cpus {
+		out = append(out, "--cpus", strconv.Itoa(c))
+	}
+	return out
 }
 
 // progress is a bar with the time left on a terminal, and a line a step elsewhere.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -75,6 +76,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var e *exitError
 	if errors.As(err, &e) {
 		code = e.code
+	} else if _, _, e := root.Find(args); e != nil { // an unknown command is wrong use too
+		code = exitUsage
 	}
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(stderr, "steady: %s\n", text)
@@ -95,17 +98,30 @@ func (a *app) root() *cobra.Command {
 	})
 	root.SetVersionTemplate("steady {{.Version}}\n")
 	root.AddCommand(a.demo(), a.collect(), a.ingest(), a.seal(), a.analyze(), a.report(),
-		a.ls(), a.show(), a.exclude(), a.schema(), a.workload())
+		a.drift(), a.check(), a.importFiles(), a.simulate(), a.ls(), a.show(), a.exclude(), a.schema(), a.workload())
 	return root
 }
 
 // args checks the number of arguments and names what is wrong.
-func args(n int) cobra.PositionalArgs {
+func args(n int) cobra.PositionalArgs { return between(n, n) }
+
+// atLeast is args where any number above will do.
+func atLeast(n int) cobra.PositionalArgs { return between(n, math.MaxInt) }
+
+// between is args where the number may vary.
+func between(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, got []string) error {
-		if len(got) != n {
-			return usage("%s: %d arguments, want %d: usage: %s", c.CommandPath(), len(got), n, c.UseLine())
+		if len(got) >= least && len(got) <= most {
+			return nil
 		}
-		return nil
+		want := fmt.Sprint(least)
+		switch {
+		case most == math.MaxInt:
+			want += " or more"
+		case most > least:
+			want += fmt.Sprintf(" to %d", most)
+		}
+		return usage("%s: %d arguments, want %s: usage: %s", c.CommandPath(), len(got), want, c.UseLine())
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/steadybench/steady/bus"
 	"github.com/steadybench/steady/loaders"
 	"github.com/steadybench/steady/schemas"
 )
@@ -154,7 +154,7 @@ func TestServerKilledAndStartedAgain(t *testing.T) {
 	data, dir, port := t.TempDir(), t.TempDir(), freePort(t)
 	url := "nats://127.0.0.1:" + port
 	server := natsServer(t, nil, dir, "127.0.0.1", port)
-	in := startSteady(t, nil, "ingest", "--data", data, "--nats", url, "--flush", "100ms")
+	in := startSteady(t, nil, "ingest", "--data", data, "--nats", url, "--flush", "500ms")
 	in.says(t, "ingest: "+url)
 	col := startSteady(t, nil, "collect", "--nats", url, "--experiment", "e", "--system", "s", "--scenario", "c", "--interval", "20ms", "--host", "h")
 	c := connect(t, url)
@@ -226,6 +226,7 @@ func TestCollectorEndsOnSignal(t *testing.T) {
 // and the next ingest makes the folder with the rest.
 func TestIngestEndsInTheMiddle(t *testing.T) {
 	url, c := serve(t)
+	ensureStream(t, c)
 	data := t.TempDir()
 	col := startSteady(t, nil, "collect", "--nats", url, "--experiment", "e", "--system", "s", "--scenario", "c", "--interval", "50ms")
 	await(t, "ticks in the stream", func() bool { return streamed(c) > 5 })
@@ -243,18 +244,15 @@ func TestIngestEndsInTheMiddle(t *testing.T) {
 	if code := in.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("ingest: exit %d", code)
 	}
-	r := must(t, "ls", "--data", fill(t, data))
-	if !strings.Contains(r.stdout, "live: ") {
+	if r := must(t, "ls", "--data", data); !strings.Contains(r.stdout, "live: ") {
 		t.Errorf("ls doesn't show the live run:\n%s", r.stdout)
 	}
 	col.signal(t, syscall.SIGINT)
 	in = startSteady(t, nil, "ingest", "--data", data, "--nats", url)
 	in.says(t, "complete")
 	in.signal(t, syscall.SIGTERM)
-	for _, m := range manifests(t, data) {
-		if m.Experiment == "e" && (m.Status != schemas.Complete || m.Producers[0].Received != *m.Producers[0].Expected) {
-			t.Errorf("%s: %q", m.Status, m.Reasons)
-		}
+	if m := one(t, data); m.Status != schemas.Complete || m.Producers[0].Received != *m.Producers[0].Expected {
+		t.Errorf("%s: %q", m.Status, m.Reasons)
 	}
 }
 
@@ -263,20 +261,22 @@ func TestTakenPort(t *testing.T) {
 	data := t.TempDir()
 	in := startSteady(t, nil, "ingest", "--data", data, "--listen", "127.0.0.1:"+port)
 	in.says(t, "ingest: ")
-	for _, args := range [][]string{{"ingest"}, {"demo"}} {
-		r := steady(append(args, "--data", t.TempDir(), "--listen", "127.0.0.1:"+port)...)
-		if r.code != exitFailed || !strings.Contains(r.stderr, "127.0.0.1:"+port) || !strings.Contains(r.stderr, "choose another address with --listen") {
-			t.Errorf("%s: exit %d: %s", args[0], r.code, r.stderr)
+	for _, command := range []string{"ingest", "demo"} {
+		p := startSteady(t, nil, command, "--data", t.TempDir(), "--listen", "127.0.0.1:"+port)
+		code, text := p.wait(t, patience), p.stderr.String()
+		if code != exitFailed || !strings.Contains(text, "127.0.0.1:"+port) || !strings.Contains(text, "choose another address with --listen") {
+			t.Errorf("%s: exit %d: %s", command, code, text)
 		}
 	}
 }
 
 func TestDeadServer(t *testing.T) {
 	url := "nats://127.0.0.1:" + freePort(t)
-	for _, args := range [][]string{{"ingest"}, {"demo"}} {
-		r := steady(append(args, "--data", t.TempDir(), "--nats", url)...)
-		if r.code != exitFailed || !strings.Contains(r.stderr, url) || !strings.Contains(r.stderr, "start a nats-server with JetStream there, or leave --nats out") {
-			t.Errorf("%s: exit %d: %s", args[0], r.code, r.stderr)
+	for _, command := range []string{"ingest", "demo"} {
+		p := startSteady(t, nil, command, "--data", t.TempDir(), "--nats", url)
+		code, text := p.wait(t, patience), p.stderr.String()
+		if code != exitFailed || !strings.Contains(text, url) || !strings.Contains(text, "start a nats-server with JetStream there, or leave --nats out") {
+			t.Errorf("%s: exit %d: %s", command, code, text)
 		}
 	}
 	// A collector waits for its server, and when it is ended says what was lost.
@@ -292,9 +292,9 @@ func TestServerWithoutJetStream(t *testing.T) {
 	port := freePort(t)
 	p := start(t, nil, tool(t, "nats-server"), "-a", "127.0.0.1", "-p", port)
 	p.says(t, "Server is ready")
-	r := steady("demo", "--data", t.TempDir(), "--nats", "nats://127.0.0.1:"+port)
-	if r.code != exitFailed || !strings.Contains(r.stderr, "start it with -js") {
-		t.Errorf("exit %d: %s", r.code, r.stderr)
+	d := startSteady(t, nil, "demo", "--data", t.TempDir(), "--nats", "nats://127.0.0.1:"+port)
+	if code := d.wait(t, patience); code != exitFailed || !strings.Contains(d.stderr.String(), "start it with -js") {
+		t.Errorf("exit %d: %s", code, d.stderr.String())
 	}
 }
 
@@ -315,11 +315,40 @@ func TestFullDisk(t *testing.T) {
 		unix.Unmount(data, unix.MNT_DETACH)
 		os.Remove(data)
 	})
-	url, _ := serve(t)
+	url, c := serve(t)
+	ensureStream(t, c)
 	col := startSteady(t, nil, "collect", "--nats", url, "--experiment", "e", "--system", "s", "--scenario", "c", "--interval", "10ms", "--duration", "500ms")
-	// The stream is made by ingest, which meets the run as a whole later on.
-	in := startSteady(t, nil, "ingest", "--data", t.TempDir(), "--nats", url, "--silence", "1h")
-	in.says(t, "ingest: ")
-	_ = col
-	_ = time.Second
+	if code := col.wait(t, patience); code != 0 {
+		t.Fatalf("collect: exit %d", code)
+	}
+	in := startSteady(t, nil, "ingest", "--data", data, "--nats", url)
+	if code := in.wait(t, patience); code != exitFailed {
+		t.Errorf("exit %d, want %d", code, exitFailed)
+	}
+	if text := in.stderr.String(); !strings.Contains(text, "no space left on device") || !strings.Contains(text, "free some space and start again") {
+		t.Errorf("it says %s", text)
+	}
+	if ms := manifests(t, data); len(ms) > 0 {
+		t.Fatalf("%d runs on a full disk", len(ms))
+	}
+	if err := unix.Mount("tmpfs", data, "tmpfs", unix.MS_REMOUNT, "size=64m"); err != nil {
+		t.Fatal(err)
+	}
+	in = startSteady(t, nil, "ingest", "--data", data, "--nats", url)
+	in.says(t, "complete")
+	in.signal(t, syscall.SIGTERM)
+	m := one(t, data)
+	if p := m.Producers[0]; m.Status != schemas.Complete || p.Received+p.Missed != 51 || p.Received != *p.Expected {
+		t.Errorf("%s %q: %+v", m.Status, m.Reasons, p)
+	}
+	if left := alive(t, data); len(left) > 0 {
+		t.Errorf("left in live: %q", left)
+	}
+}
+
+func ensureStream(t *testing.T, c *bus.Conn) {
+	t.Helper()
+	if _, err := c.EnsureStream(t.Context(), 1<<30, 1); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -59,6 +59,7 @@ func judge(runs []*loaders.Run, o judgeOptions) (*schemas.Results, []loaders.Sce
 		}
 		out.Scenarios = append(out.Scenarios, sr)
 	}
+	out.Plausibility = plausibility(scenarios)
 	return out, scenarios, nil
 }
 
@@ -71,7 +72,7 @@ func baseline(runs []*loaders.Run, asked string) (string, error) {
 		if !slices.Contains(systems, r.Manifest.System) {
 			systems = append(systems, r.Manifest.System)
 		}
-		if r.Manifest.Start.Before(first.Manifest.Start) {
+		if s, f := r.Manifest.Start, first.Manifest.Start; s != nil && (f == nil || s.Before(*f)) {
 			first = r
 		}
 	}
@@ -139,7 +140,7 @@ func toMetric(s *loaders.Scenario, m *loaders.Metric, base string, o judgeOption
 				run.Value = c.Value
 			case c.Series != nil:
 				run.Known = true
-				run.Series = &analyze.Series{EndNS: c.Series.EndNS, IntervalNS: c.Series.IntervalNS, Num: c.Series.Num, Den: c.Series.Den, Known: c.Series.Known}
+				run.Series = toSeries(c.Series)
 			}
 		}
 		out.Systems[j].Runs = append(out.Systems[j].Runs, run)

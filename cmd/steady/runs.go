@@ -37,14 +37,18 @@ func (a *app) ls() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ls [EXPERIMENT]",
 		Short: "the runs there are, how whole their data are, and what is still going on",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  between(0, 1),
 		RunE: func(c *cobra.Command, arg []string) error {
 			experiment := ""
 			if len(arg) > 0 {
 				experiment = arg[0]
 			}
-			runs, err := loaders.Runs(data, experiment)
+			live, err := filepath.Glob(filepath.Join(data, "live", "[0-9A-Z]*"))
 			if err != nil {
+				return err
+			}
+			runs, err := loaders.Runs(data, experiment)
+			if err != nil && !(errors.Is(err, loaders.ErrNoData) && len(live) > 0 && experiment == "") {
 				return err
 			}
 			if asJSON {
@@ -67,16 +71,15 @@ func (a *app) ls() *cobra.Command {
 					status = why
 				}
 				fmt.Fprintf(w, "%s/%s/%s/%s\t%s\t%s\t%d\t%s\t%d\t%.1f KiB\n", m.Experiment, m.System, m.Scenario, m.Run,
-					m.Start.Format(time.DateTime), time.Duration(m.DurationNS).Round(time.Second), len(m.Hosts), status, rows, float64(size)/1024)
+					startText(m, time.DateTime), time.Duration(m.DurationNS).Round(time.Second), len(m.Hosts), status, rows, float64(size)/1024)
 			}
 			if err := w.Flush(); err != nil {
 				return err
 			}
-			live, err := filepath.Glob(filepath.Join(data, "live", "[0-9A-Z]*"))
 			for _, l := range live {
 				fmt.Fprintf(a.stdout, "live: %s\n", filepath.Base(l))
 			}
-			return err
+			return nil
 		},
 	}
 	dataFlag(c, &data)
@@ -121,7 +124,7 @@ func (a *app) show() *cobra.Command {
 		Long: `Without TABLE: what the run is, its phases, hosts, producers and tables. With TABLE:
 its metrics a row each second and device, as sar prints them; --csv prints the columns
 of the file as they are.`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: between(1, 2),
 		RunE: func(c *cobra.Command, arg []string) error {
 			r, err := loaders.Find(data, arg[0])
 			if err != nil {
@@ -159,6 +162,13 @@ of the file as they are.`,
 	return c
 }
 
+func startText(m *schemas.Manifest, layout string) string {
+	if m.Start == nil {
+		return "unknown"
+	}
+	return m.Start.Format(layout)
+}
+
 func tableNames(r *loaders.Run) []string {
 	var out []string
 	for _, t := range r.Manifest.Tables {
@@ -170,7 +180,7 @@ func tableNames(r *loaders.Run) []string {
 func (a *app) showManifest(r *loaders.Run) error {
 	m := r.Manifest
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "run\t%s\nid\t%s\nfolder\t%s\nstart\t%s\nlength\t%s\nstatus\t%s\n", r.Name(), m.ID, r.Dir, m.Start.Format(time.RFC3339Nano), time.Duration(m.DurationNS), m.Status)
+	fmt.Fprintf(w, "run\t%s\nid\t%s\nfolder\t%s\nstart\t%s\nlength\t%s\nstatus\t%s\n", r.Name(), m.ID, r.Dir, startText(m, time.RFC3339Nano), time.Duration(m.DurationNS), m.Status)
 	for _, reason := range m.Reasons {
 		fmt.Fprintf(w, "\t%s\n", reason)
 	}
@@ -346,7 +356,7 @@ func (a *app) schema() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema [TABLE]",
 		Short: "the tables, their columns, units and sar's names for them",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  between(0, 1),
 		RunE: func(c *cobra.Command, arg []string) error {
 			tables := schemas.Tables
 			if len(arg) == 1 {

@@ -10,16 +10,23 @@ import (
 func (a *app) workload() *cobra.Command {
 	c := &cobra.Command{Use: "workload", Short: "processes of the built-in workloads"}
 	var o workload.ServerOptions
+	var cpus []int
 	server := &cobra.Command{
 		Use:   "http-server",
 		Short: "answer every request with 1 KB of text",
 		Args:  args(0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if len(cpus) > 0 {
+				if err := workload.Pin(cpus); err != nil {
+					return err
+				}
+			}
 			return workload.Serve(c.Context(), o, workload.Announce(a.stdout))
 		},
 	}
 	server.Flags().StringVar(&o.Addr, "addr", "127.0.0.1:0", "address")
 	server.Flags().BoolVar(&o.Gzip, "gzip", false, "compress every answer anew")
+	server.Flags().IntSliceVar(&cpus, "cpus", nil, "CPUs to run on (default: all)")
 	c.AddCommand(server)
 	return c
 }
