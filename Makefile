@@ -7,7 +7,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOTESTSUM := gotest.tools/gotestsum@v1.13.0
 DATA ?= data
 
-.PHONY: help demo build test bench check fuzz
+.PHONY: help demo build test bench check fuzz evaluate evaluate-short
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -35,6 +35,12 @@ check: ## gofmt, vet, staticcheck, and the imports that the architecture allows
 	@go vet ./...
 	@go run $(STATICCHECK) ./...
 	@go test -run TestImports .
+
+evaluate: ## measure the error rates of the statistics at full size, 20 minutes; writes docs/EVALUATION.md
+	@go run ./analyze/protocol -o docs/EVALUATION.md
+
+evaluate-short: ## the same at a glance, under two minutes (the tests of analyze do as much)
+	@go run ./analyze/protocol -short
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	@for p in $$(go list ./...); do \

@@ -29,6 +29,7 @@ var arrows = map[string]string{
 	"analyze/critical":      "analyze",
 	"analyze/evaluate":      "analyze gonum",
 	"analyze/evaluatedrift": "analyze",
+	"analyze/protocol":      "analyze/evaluate analyze/evaluatedrift",
 	"report":                "schemas",
 	"simulate":              "schemas",
 	"cmd/steady":            "*",
