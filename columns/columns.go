@@ -445,7 +445,12 @@ func readPage(c *Column, p parquet.Page) error {
 			case v.IsNull():
 				c.AppendNull()
 			case c.Type == schemas.String:
-				c.AppendText(string(v.ByteArray()))
+				// Names repeat row after row: one string for all of them.
+				if n := len(c.Texts); n > 0 && c.Texts[n-1] == string(v.ByteArray()) {
+					c.AppendText(c.Texts[n-1])
+				} else {
+					c.AppendText(string(v.ByteArray()))
+				}
 			case c.Type == schemas.Bytes:
 				c.AppendBlob(slices.Clone(v.ByteArray()))
 			case c.Type == schemas.Float64:

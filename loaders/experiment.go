@@ -108,11 +108,32 @@ func Scenarios(runs []*Run, keepNS int64) ([]Scenario, error) {
 	return out, nil
 }
 
-// Metrics forms every metric of a table in one run, as Scenarios does; none if the run
-// has no rows of it.
-func (r *Run) Metrics(t *schemas.Table) ([]Metric, error) {
+// Each gives every metric of a table in one run to yield, one after the other, with all
+// of its rows; none if the run has no rows of the table.
+func (r *Run) Each(t *schemas.Table, yield func(*Metric) error) error {
 	s := Scenario{Name: r.Manifest.Scenario, Params: r.Manifest.Params, Runs: []*Run{r}, Windows: []Window{r.FixedWindow(0)}}
-	return s.metrics(t)
+	return s.each(t, func(_ int, m Metric) error { return yield(&m) })
+}
+
+// Curve returns a metric's rows in a run, for looking at: of a quantile that of each
+// row, and only of the first host. Nil if the run has none.
+func (m *Metric) Curve(r *Run) (*Series, error) {
+	x, err := r.Table(m.Table)
+	if ok, _ := r.Manifest.Usable(); errors.Is(err, ErrNoData) || (err != nil && !ok) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer r.Release()
+	if m.Def.Quantile != 0 {
+		return x.QuantileSeries(&m.Def, x.Hosts[0])
+	}
+	device := Total
+	if m.Device != nil {
+		device = *m.Device
+	}
+	return x.role(&m.Def, roleHosts(r.Manifest, m.Role), device)
 }
 
 // place is where a metric is measured.
@@ -122,8 +143,27 @@ type place struct {
 	device string // "": the total, or no device
 }
 
-// metrics forms the metrics of one table.
+// metrics forms the metrics of one table: place by place, all of the table's.
 func (s *Scenario) metrics(t *schemas.Table) ([]Metric, error) {
+	var out [][]Metric
+	err := s.each(t, func(place int, m Metric) error {
+		for len(out) <= place {
+			out = append(out, nil)
+		}
+		for i := range m.Cells {
+			if c := &m.Cells[i]; c.Series != nil {
+				c.Series = c.Series.Compact(s.Windows[i])
+			}
+		}
+		out[place] = append(out[place], m)
+		return nil
+	})
+	return slices.Concat(out...), err
+}
+
+// each forms the metrics of one table one after the other, each of all places, and
+// gives them to yield with the place's number.
+func (s *Scenario) each(t *schemas.Table, yield func(place int, m Metric) error) error {
 	tables := make([]*Table, len(s.Runs))
 	var places []place
 	for i, r := range s.Runs {
@@ -132,7 +172,7 @@ func (s *Scenario) metrics(t *schemas.Table) ([]Metric, error) {
 			continue // no rows, or damaged ones of a run that is left out anyway
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		tables[i] = x
 		for _, p := range x.places(r.Manifest) {
@@ -141,9 +181,8 @@ func (s *Scenario) metrics(t *schemas.Table) ([]Metric, error) {
 			}
 		}
 	}
-	var out []Metric
-	for _, p := range places {
-		for _, def := range t.Metrics() {
+	for _, def := range t.Metrics() {
+		for k, p := range places {
 			m := Metric{Table: t, Def: def, Role: p.role, Cells: make([]Cell, len(s.Runs))}
 			if p.host != "" {
 				m.Host = &p.host
@@ -160,28 +199,36 @@ func (s *Scenario) metrics(t *schemas.Table) ([]Metric, error) {
 				if p.host != "" {
 					hosts = []string{p.host}
 				}
-				c := &m.Cells[i]
-				if def.Quantile != 0 {
-					var err error
-					if c.Value, c.Count, err = x.Quantile(&def, hosts, s.Windows[i].FromNS, s.Windows[i].ToNS); err != nil {
-						return nil, fmt.Errorf("%s: %w", s.Runs[i].Dir, err)
-					}
-					something = something || c.Count > 0
-					continue
+				if err := x.cell(&m.Cells[i], &def, hosts, p.device, s.Windows[i]); err != nil {
+					return fmt.Errorf("%s: %w", s.Runs[i].Dir, err)
 				}
-				c.Series = x.role(&def, hosts, p.device)
-				something = something || c.Series.something()
+				something = something || m.Cells[i].Count > 0 || m.Cells[i].Series.something()
 			}
 			if something {
-				out = append(out, m)
+				if err := yield(k, m); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	return out, nil
+	return nil
+}
+
+// cell forms one metric in one run.
+func (x *Table) cell(c *Cell, def *schemas.Metric, hosts []string, device string, w Window) (err error) {
+	if def.Quantile != 0 {
+		c.Value, c.Count, err = x.Quantile(def, hosts, w.FromNS, w.ToNS)
+		return err
+	}
+	c.Series, err = x.role(def, hosts, device)
+	return err
 }
 
 // something reports whether any row is known and not zero.
 func (s *Series) something() bool {
+	if s == nil {
+		return false
+	}
 	for i := range s.Num {
 		if s.Known[i] && s.Num[i] != 0 {
 			return true
@@ -248,15 +295,19 @@ func roleHosts(m *schemas.Manifest, role string) []string {
 // role forms a metric over the hosts of a role. The rows of several hosts stand side
 // by side: of a rate or a level each counts as many times as there are hosts, so that
 // the window's value is their sum; a share pools parts and wholes.
-func (x *Table) role(m *schemas.Metric, hosts []string, device string) *Series {
+func (x *Table) role(m *schemas.Metric, hosts []string, device string) (*Series, error) {
 	var all []*Series
 	for _, h := range hosts {
-		if s := x.Series(m, h, device); len(s.EndNS) > 0 {
+		s, err := x.Series(m, h, device)
+		if err != nil {
+			return nil, err
+		}
+		if len(s.EndNS) > 0 {
 			all = append(all, s)
 		}
 	}
 	if len(all) == 1 {
-		return all[0]
+		return all[0], nil
 	}
 	out := &Series{}
 	for _, s := range all {
@@ -273,7 +324,7 @@ func (x *Table) role(m *schemas.Metric, hosts []string, device string) *Series {
 		}
 	}
 	out.sort()
-	return out
+	return out, nil
 }
 
 func (s *Series) sort() {

@@ -13,21 +13,33 @@ import (
 	"github.com/steadybench/steady/schemas"
 )
 
-// Table is a run's rows of a table.
+// Table is a run's rows of a table, open for reading: of its own columns only those of
+// the metric last asked for are in memory, so that three days of a large host fit.
 type Table struct {
 	Schema *schemas.Table
-	Frame  columns.Frame // as in the file
 	// Hosts and Devices are what occurs, in the order of the file.
 	Hosts, Devices []string
 
-	groups map[[2]string][]int // rows of a host's device, in order of time
-	says   map[[2]string]bool  // hosts and columns with any value: of others the kernel has none
+	file              *columns.File
+	elapsed, interval *columns.Column
+	groups            map[[2]string][]int32 // rows of a host's device, in order of time
+	columns           map[string]*column    // read last
+	ticks             map[string][]int32    // of each host, by row: the number of its tick
+	counts            map[string]int        // of each host: its ticks
 }
 
-func newTable(t *schemas.Table, f columns.Frame) (*Table, error) {
-	x := &Table{Schema: t, Frame: f, groups: map[[2]string][]int{}, says: map[[2]string]bool{}}
+// column is a column that was read, and the hosts that have any value in it: of others
+// the kernel lacks it.
+type column struct {
+	*columns.Column
+	def  *schemas.Column
+	says map[string]bool
+}
+
+func newTable(t *schemas.Table, f *columns.File) (*Table, error) {
+	x := &Table{Schema: t, file: f, groups: map[[2]string][]int32{}, columns: map[string]*column{}, ticks: map[string][]int32{}, counts: map[string]int{}}
 	for _, c := range append(slices.Clone(t.CommonColumns()), t.Columns...) {
-		col := f.Column(c.Name)
+		col := f.Columns().Column(c.Name)
 		if col == nil {
 			return nil, fmt.Errorf("no column %s", c.Name)
 		}
@@ -35,36 +47,68 @@ func newTable(t *schemas.Table, f columns.Frame) (*Table, error) {
 			return nil, fmt.Errorf("column %s has another type than table %s", c.Name, t.Name)
 		}
 	}
-	for i := range f.Rows() {
-		k := [2]string{x.host(i), x.device(i)}
-		x.groups[k] = append(x.groups[k], i)
-		if !slices.Contains(x.Hosts, k[0]) {
-			x.Hosts = append(x.Hosts, k[0])
-		}
-		if t.Device != "" && !slices.Contains(x.Devices, k[1]) {
-			x.Devices = append(x.Devices, k[1])
-		}
+	names := []string{"elapsed_ns", "interval_ns", "host"}
+	if t.Device != "" {
+		names = append(names, "device")
 	}
-	for i := range t.Columns {
-		c := f.Column(t.Columns[i].Name)
-		last := ""
-		for row := range f.Rows() {
-			if h := x.host(row); h != last && !c.Null(row) {
-				x.says[[2]string{h, c.Name}] = true
-				last = h
+	frame, err := f.Read(names...)
+	if err != nil {
+		return nil, err
+	}
+	x.elapsed, x.interval = frame[0], frame[1]
+	var last [2]string
+	var group []int32
+	for i, host := range frame[2].Texts {
+		k := [2]string{host, ""}
+		if t.Device != "" {
+			k[1] = frame[3].Texts[i]
+		}
+		if i == 0 || k != last {
+			if i > 0 {
+				x.groups[last] = group
+			}
+			last, group = k, x.groups[k]
+			if !slices.Contains(x.Hosts, host) {
+				x.Hosts = append(x.Hosts, host)
+			}
+			if t.Device != "" && !slices.Contains(x.Devices, k[1]) {
+				x.Devices = append(x.Devices, k[1])
 			}
 		}
+		group = append(group, int32(i))
+	}
+	if group != nil {
+		x.groups[last] = group
 	}
 	return x, nil
 }
 
-func (x *Table) host(i int) string { return x.Frame[6].Texts[i] }
+// Read returns all columns of the table, as in the file.
+func (x *Table) Read() (columns.Frame, error) { return x.file.Read() }
 
-func (x *Table) device(i int) string {
-	if x.Schema.Device == "" {
-		return ""
+// use reads the named columns, and forgets those that are not among them.
+func (x *Table) use(names ...[]string) error {
+	all := slices.Concat(names...)
+	for name := range x.columns {
+		if !slices.Contains(all, name) {
+			delete(x.columns, name)
+		}
 	}
-	return x.Frame[7].Texts[i]
+	for _, name := range all {
+		if x.columns[name] != nil {
+			continue
+		}
+		f, err := x.file.Read(name)
+		if err != nil {
+			return err
+		}
+		c := &column{Column: f[0], def: &x.Schema.Columns[x.Schema.Column(name)], says: map[string]bool{}}
+		for k, rows := range x.groups {
+			c.says[k[0]] = c.says[k[0]] || slices.ContainsFunc(rows, func(i int32) bool { return !c.Null(int(i)) })
+		}
+		x.columns[name] = c
+	}
+	return nil
 }
 
 // Series is one metric of one run: row i covers (EndNS-IntervalNS, EndNS] of the run's
@@ -99,44 +143,41 @@ func inTotal(t *schemas.Table, device string) bool {
 // Series forms a metric of one host; device Total is the sum over devices that are
 // counted nowhere else (schemas.Table.NoTotal), of those known at each tick. It panics
 // on a metric with a quantile: see Quantile.
-func (x *Table) Series(m *schemas.Metric, host, device string) *Series {
+func (x *Table) Series(m *schemas.Metric, host, device string) (*Series, error) {
 	if m.Quantile != 0 {
 		panic("loaders: a quantile is no series of sums")
 	}
+	if err := x.use(m.Plus, m.Minus, m.Per); err != nil {
+		return nil, err
+	}
 	if x.Schema.Device == "" || device != Total {
-		return x.device1(m, x.groups[[2]string{host, device}])
+		return x.ofDevice(m, host, device), nil
 	}
-	var parts []*Series
-	var rows [][]int
-	for _, d := range x.Devices {
-		if g := x.groups[[2]string{host, d}]; len(g) > 0 && inTotal(x.Schema, d) {
-			parts = append(parts, x.device1(m, g))
-			rows = append(rows, g)
-		}
-	}
-	return x.total(m, parts, rows)
+	return x.total(m, host)
 }
 
-// device1 forms the metric over one device's rows.
-func (x *Table) device1(m *schemas.Metric, rows []int) *Series {
+// ofDevice forms the metric over one device's rows.
+func (x *Table) ofDevice(m *schemas.Metric, host, device string) *Series {
+	rows := x.groups[[2]string{host, device}]
 	n := len(rows)
 	s := &Series{EndNS: make([]int64, n), IntervalNS: make([]int64, n), Num: make([]float64, n), Den: make([]float64, n), Known: make([]bool, n)}
-	elapsed, interval := x.Frame[1], x.Frame[3]
+	elapsed, interval := x.elapsed, x.interval
 	factor := cmp.Or(m.Factor, 1)
 	plus, minus, per := x.cols(m.Plus), x.cols(m.Minus), x.cols(m.Per)
 	gauge := x.gauge(m)
-	for k, i := range rows {
+	for k, row := range rows {
+		i := int(row)
 		s.EndNS[k] = elapsed.Ints[i]
 		if interval.Null(i) || interval.Ints[i] <= 0 {
 			continue
 		}
 		s.IntervalNS[k] = interval.Ints[i]
 		seconds := float64(interval.Ints[i]) * 1e-9
-		num, ok := x.sum(plus, i, m.Per != nil)
+		num, ok := sum(plus, host, i, m.Per != nil)
 		if !ok {
 			continue
 		}
-		less, ok := x.sum(minus, i, false)
+		less, ok := sum(minus, host, i, false)
 		if !ok {
 			continue
 		}
@@ -144,7 +185,7 @@ func (x *Table) device1(m *schemas.Metric, rows []int) *Series {
 		den := seconds
 		switch {
 		case m.Per != nil:
-			if den, ok = x.sum(per, i, true); !ok {
+			if den, ok = sum(per, host, i, true); !ok {
 				continue
 			}
 			if gauge { // a mean latency counts as often as there were operations
@@ -163,15 +204,10 @@ func (x *Table) gauge(m *schemas.Metric) bool {
 	return x.Schema.Columns[x.Schema.Column(m.Plus[0])].Kind == schemas.Gauge
 }
 
-type col struct {
-	*columns.Column
-	def *schemas.Column
-}
-
-func (x *Table) cols(names []string) []col {
-	var out []col
-	for _, n := range names {
-		out = append(out, col{x.Frame.Column(n), &x.Schema.Columns[x.Schema.Column(n)]})
+func (x *Table) cols(names []string) []*column {
+	out := make([]*column, len(names))
+	for i, n := range names {
+		out[i] = x.columns[n]
 	}
 	return out
 }
@@ -179,11 +215,11 @@ func (x *Table) cols(names []string) []col {
 // sum adds the columns of row i. ok is false if one of them is null, but for what a
 // kernel lacks altogether and what retreats to null: both are left out. In a share a
 // negative increment, as of iowait, counts as 0.
-func (x *Table) sum(cols []col, i int, share bool) (sum float64, ok bool) {
+func sum(cols []*column, host string, i int, share bool) (total float64, ok bool) {
 	counted := 0
 	for _, c := range cols {
 		if c.Null(i) {
-			if !x.says[[2]string{x.host(i), c.Name}] && len(cols) > 1 || c.def.Retreats == "null" && len(cols) > 1 {
+			if !c.says[host] && len(cols) > 1 || c.def.Retreats == "null" && len(cols) > 1 {
 				continue
 			}
 			return 0, false
@@ -197,55 +233,131 @@ func (x *Table) sum(cols []col, i int, share bool) (sum float64, ok bool) {
 		if share && v < 0 && c.def.Retreats != "" {
 			v = 0
 		}
-		sum += v
+		total += v
 		counted++
 	}
-	return sum, counted > 0 || len(cols) == 0
+	return total, counted > 0 || len(cols) == 0
 }
 
-// total adds devices tick by tick. A tick's value is known if one device's is: of a
-// device that has just come nothing is known yet, and the others' work counts.
-func (x *Table) total(m *schemas.Metric, parts []*Series, rows [][]int) *Series {
-	type tick struct{ epoch, seq int64 }
-	type sums struct {
-		end, interval int64
-		num, den      float64
-		known         bool
+// total adds a host's devices tick by tick. A tick's value is known if one device's is:
+// of a device that has just come nothing is known yet, and the others' work counts.
+func (x *Table) total(m *schemas.Metric, host string) (*Series, error) {
+	if err := x.number(host); err != nil {
+		return nil, err
 	}
-	index := map[tick]int{}
-	var all []sums
-	perDevice := m.Per != nil // shares add up part by part, rates share one clock
-	for p, s := range parts {
-		for k, i := range rows[p] {
-			t := tick{x.Frame[4].Ints[i], x.Frame[5].Ints[i]}
-			j, ok := index[t]
-			if !ok {
-				j = len(all)
-				index[t] = j
-				all = append(all, sums{end: s.EndNS[k]})
+	n := x.counts[host]
+	out := &Series{EndNS: make([]int64, n), IntervalNS: make([]int64, n), Num: make([]float64, n), Den: make([]float64, n), Known: make([]bool, n)}
+	for _, d := range x.Devices {
+		if !inTotal(x.Schema, d) {
+			continue
+		}
+		part := x.ofDevice(m, host, d)
+		for k, row := range x.groups[[2]string{host, d}] {
+			j := x.ticks[host][row]
+			if out.EndNS[j] == 0 {
+				out.EndNS[j] = part.EndNS[k]
 			}
-			a := &all[j]
-			if !s.Known[k] {
+			if !part.Known[k] {
 				continue
 			}
-			a.num += s.Num[k]
-			if perDevice {
-				a.den += s.Den[k]
+			out.Num[j] += part.Num[k]
+			if m.Per != nil { // shares add up part by part, rates share one clock
+				out.Den[j] += part.Den[k]
 			} else {
-				a.den = max(a.den, s.Den[k])
+				out.Den[j] = max(out.Den[j], part.Den[k])
 			}
-			a.interval = max(a.interval, s.IntervalNS[k])
-			a.known = true
+			out.IntervalNS[j] = max(out.IntervalNS[j], part.IntervalNS[k])
+			out.Known[j] = true
 		}
 	}
-	slices.SortStableFunc(all, func(a, b sums) int { return cmp.Compare(a.end, b.end) })
+	return out, nil
+}
+
+// number numbers the ticks of a host in order of time, over the devices that count in
+// its total.
+func (x *Table) number(host string) error {
+	if x.ticks[host] != nil {
+		return nil
+	}
+	f, err := x.file.Read("epoch", "seq")
+	if err != nil {
+		return err
+	}
+	type tick struct{ epoch, seq int64 }
+	type place struct {
+		tick
+		end int64
+	}
+	index := map[tick]int32{}
+	var all []place
+	for _, d := range x.Devices {
+		if !inTotal(x.Schema, d) {
+			continue
+		}
+		for _, i := range x.groups[[2]string{host, d}] {
+			t := tick{f[0].Ints[i], f[1].Ints[i]}
+			if _, ok := index[t]; !ok {
+				index[t] = 0
+				all = append(all, place{t, x.elapsed.Ints[i]})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.end, b.end) })
+	for k, p := range all {
+		index[p.tick] = int32(k)
+	}
+	ticks := make([]int32, len(x.elapsed.Ints))
+	for _, d := range x.Devices {
+		if inTotal(x.Schema, d) {
+			for _, i := range x.groups[[2]string{host, d}] {
+				ticks[i] = index[tick{f[0].Ints[i], f[1].Ints[i]}]
+			}
+		}
+	}
+	x.ticks[host], x.counts[host] = ticks, len(all)
+	return nil
+}
+
+// MaxRows is how many rows of a series an analysis needs to see.
+const MaxRows = 4096
+
+// Compact joins neighbouring rows until there are at most about MaxRows, none across a
+// bound of the window: sums over sums are what they were, and three days of hundreds of
+// metrics fit into memory.
+func (s *Series) Compact(w Window) *Series {
+	n := len(s.EndNS)
+	if n <= MaxRows {
+		return s
+	}
+	step := (n + MaxRows - 1) / MaxRows
+	side := func(i int) int {
+		switch mid := s.EndNS[i] - s.IntervalNS[i]/2; {
+		case mid < w.FromNS:
+			return 0
+		case mid < w.ToNS:
+			return 1
+		}
+		return 2
+	}
 	out := &Series{}
-	for _, a := range all {
-		out.EndNS = append(out.EndNS, a.end)
-		out.IntervalNS = append(out.IntervalNS, a.interval)
-		out.Num = append(out.Num, a.num)
-		out.Den = append(out.Den, a.den)
-		out.Known = append(out.Known, a.known)
+	for i := 0; i < n; {
+		j := i + 1
+		for j < n && j-i < step && side(j) == side(i) {
+			j++
+		}
+		var num, den float64
+		var interval int64
+		known := false
+		for k := i; k < j; k++ {
+			if s.Known[k] {
+				num, den, known = num+s.Num[k], den+s.Den[k], true
+			}
+			interval += s.IntervalNS[k]
+		}
+		out.EndNS = append(out.EndNS, s.EndNS[j-1])
+		out.IntervalNS = append(out.IntervalNS, interval)
+		out.Num, out.Den, out.Known = append(out.Num, num), append(out.Den, den), append(out.Known, known)
+		i = j
 	}
 	return out
 }
@@ -260,11 +372,15 @@ func in(end, interval, from, to int64) bool {
 // merged histograms of the hosts, and the observations behind it: 0 if there are none,
 // or no row has a histogram. Percentiles are never averaged.
 func (x *Table) Quantile(m *schemas.Metric, hosts []string, fromNS, toNS int64) (value float64, count int64, err error) {
-	c := x.Frame.Column(m.Plus[0])
+	if err := x.use(m.Plus); err != nil {
+		return 0, 0, err
+	}
+	c := x.columns[m.Plus[0]]
 	var out *hdrhistogram.Histogram
 	for _, host := range hosts {
-		for _, i := range x.groups[[2]string{host, ""}] {
-			if c.Null(i) || x.Frame[3].Null(i) || !in(x.Frame[1].Ints[i], x.Frame[3].Ints[i], fromNS, toNS) {
+		for _, row := range x.groups[[2]string{host, ""}] {
+			i := int(row)
+			if c.Null(i) || x.interval.Null(i) || !in(x.elapsed.Ints[i], x.interval.Ints[i], fromNS, toNS) {
 				continue
 			}
 			h, err := hdrhistogram.Decode(c.Blobs[i])
@@ -288,11 +404,15 @@ func (x *Table) Quantile(m *schemas.Metric, hosts []string, fromNS, toNS int64) 
 
 // QuantileSeries returns the quantile of each row, for looking at: it can't be summed.
 func (x *Table) QuantileSeries(m *schemas.Metric, host string) (*Series, error) {
-	c := x.Frame.Column(m.Plus[0])
+	if err := x.use(m.Plus); err != nil {
+		return nil, err
+	}
+	c := x.columns[m.Plus[0]]
 	s := &Series{}
-	for _, i := range x.groups[[2]string{host, ""}] {
-		s.EndNS = append(s.EndNS, x.Frame[1].Ints[i])
-		s.IntervalNS = append(s.IntervalNS, x.Frame[3].Ints[i])
+	for _, row := range x.groups[[2]string{host, ""}] {
+		i := int(row)
+		s.EndNS = append(s.EndNS, x.elapsed.Ints[i])
+		s.IntervalNS = append(s.IntervalNS, x.interval.Ints[i])
 		v, known := 0.0, false
 		if !c.Null(i) {
 			h, err := hdrhistogram.Decode(c.Blobs[i])

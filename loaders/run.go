@@ -101,7 +101,7 @@ func (r *Run) file(table string) *schemas.TableFile {
 	return nil
 }
 
-// Table returns the run's rows of a table. The file is checked against the manifest's
+// Table opens the run's rows of a table, until Release. The file is checked against the manifest's
 // checksum first: a flipped byte in a page's header would read otherwise in silence.
 // A table that the run has no rows of is ErrNoData.
 func (r *Run) Table(t *schemas.Table) (*Table, error) {
@@ -123,21 +123,22 @@ func (r *Run) Table(t *schemas.Table) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	frame, err := f.Read()
+	x, err := newTable(t, f)
 	if err != nil {
-		return nil, err
-	}
-	x, err := newTable(t, frame)
-	if err != nil {
+		f.Close()
 		return nil, fmt.Errorf("loaders: %s: %w", path, err)
 	}
 	r.tables[t.Name] = x
 	return x, nil
 }
 
-// Release forgets what Table read, to give its memory back.
-func (r *Run) Release() { clear(r.tables) }
+// Release closes the tables that Table opened, and gives their memory back.
+func (r *Run) Release() {
+	for _, x := range r.tables {
+		x.file.Close()
+	}
+	clear(r.tables)
+}
 
 func check(path string, entry *schemas.TableFile) error {
 	f, err := os.Open(path)

@@ -157,7 +157,7 @@ func (l *lab) values(x *Table, host, device, metric string) string {
 	if !ok {
 		l.Fatalf("no metric %s", metric)
 	}
-	return text(x.Series(&m, host, device))
+	return text(series(l.TB, x, &m, host, device))
 }
 
 func text(s *Series) string {
@@ -253,7 +253,11 @@ func TestSharesWhereOneHostLacksAField(t *testing.T) {
 	x := l.table(l.make(run{system: "s", scenario: "c", roles: map[string][]string{"new": {"sut"}, "old": {"sut"}}, ticks: ticks}), &schemas.CPU)
 	l.want("new", l.values(x, "new", "0", "user_pct"), "- 50.00 50.00")
 	l.want("old", l.values(x, "old", "0", "user_pct"), "- 25.00 25.00")
-	l.want("both", text(x.role(metric(t, &schemas.CPU, "user_pct"), []string{"new", "old"}, Total)), "- - 50.00 25.00 50.00 25.00")
+	both, err := x.role(metric(t, &schemas.CPU, "user_pct"), []string{"new", "old"}, Total)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.want("both", text(both), "- - 50.00 25.00 50.00 25.00")
 }
 
 func metric(t testing.TB, table *schemas.Table, name string) *schemas.Metric {
@@ -290,14 +294,14 @@ func TestRatesAndTotals(t *testing.T) {
 	l.want("eth1", l.values(x, "h", "eth1", "rx_bytes_per_s"), "- 30.00")
 	l.want("all", l.values(x, "h", Total, "rx_bytes_per_s"), "- 100.00 100.00 130.00")
 	l.want("nobody", l.values(x, "other", Total, "rx_bytes_per_s"), "")
-	if s := x.Series(metric(t, &schemas.Net, "rx_bytes_per_s"), "h", Total); fmt.Sprint(s.EndNS, s.IntervalNS) != fmt.Sprint([]int64{0, second, 3 * second, 4 * second}, []int64{0, second, 2 * second, second}) {
+	if s := series(t, x, metric(t, &schemas.Net, "rx_bytes_per_s"), "h", Total); fmt.Sprint(s.EndNS, s.IntervalNS) != fmt.Sprint([]int64{0, second, 3 * second, 4 * second}, []int64{0, second, 2 * second, second}) {
 		t.Error(s.EndNS, s.IntervalNS)
 	}
 	x = l.table(r, &schemas.Disk)
 	for name, want := range map[string]string{"reads_per_s": "- 10.00 0.00", "await_s": "- 0.00 -", "io_pct": "- 25.00 25.00", "in_flight": "- 4.00 4.00", "queue_size": "- 2.00 2.00"} {
 		l.want(name, l.values(x, "h", Total, name), want)
 	}
-	s := x.Series(metric(t, &schemas.Disk, "await_s"), "h", "sda")
+	s := series(t, x, metric(t, &schemas.Disk, "await_s"), "h", "sda")
 	if v, ok := s.Value(1); !ok || math.Abs(v-0.004) > 1e-15 {
 		t.Errorf("await %v %v", v, ok)
 	}
@@ -319,7 +323,7 @@ func TestGauges(t *testing.T) {
 	l.want("used", l.values(x, "h", "", "used_bytes"), "- 600.00 -")
 	l.want("free", l.values(x, "h", "", "free_bytes"), "- 0.00 7.00")
 	l.want("cached", l.values(x, "h", "", "cached_bytes"), "- - -")
-	if s := x.Series(metric(t, &schemas.Memory, "free_bytes"), "h", ""); s.Num[2] != 14 || s.Den[2] != 2 {
+	if s := series(t, x, metric(t, &schemas.Memory, "free_bytes"), "h", ""); s.Num[2] != 14 || s.Den[2] != 2 {
 		t.Errorf("%v %v", s.Num, s.Den)
 	}
 }
@@ -331,7 +335,11 @@ func TestZerosNullsAndTimes(t *testing.T) {
 	x := l.table(l.make(run{system: "s", scenario: "c", ticks: []hostTick{
 		read("h", 0, &schemas.Load, row{v: v(0)}), read("h", 1, &schemas.Load, row{v: map[string]int64{}}), read("h", 2, &schemas.Load, row{v: v(5)}),
 	}}), &schemas.Load)
-	tasks, load, at := x.Frame.Column("runq_sz"), x.Frame.Column("ldavg_1"), x.Frame.Column("time")
+	f, err := x.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks, load, at := f.Column("runq_sz"), f.Column("ldavg_1"), f.Column("time")
 	if fmt.Sprint(tasks.Ints, tasks.Known, load.Floats, load.Known) != "[0 0 5] [true false true] [0 0 0.05] [true false true]" {
 		t.Error(tasks, load)
 	}
@@ -406,7 +414,7 @@ func TestQuantilesOfMergedHistograms(t *testing.T) {
 	}
 	l.want("throughput", l.values(x, "a", "", "throughput")[:14], "200.00 200.00 ")
 	l.want("errors", l.values(x, "a", "", "error_pct")[:5], "0.50 ")
-	mean := x.Series(metric(t, &schemas.Workload, "latency_mean"), "a", "")
+	mean := series(t, x, metric(t, &schemas.Workload, "latency_mean"), "a", "")
 	if mean.Num[1] != 0.4 || mean.Den[1] != 200 {
 		t.Errorf("mean %v over %v", mean.Num, mean.Den)
 	}
@@ -680,13 +688,78 @@ func TestDamagedFolders(t *testing.T) {
 
 // A file of another shape than its table, its checksum right, is refused by name.
 func TestFilesOfAnotherShape(t *testing.T) {
-	if _, err := newTable(&schemas.Load, columns.Frame{}); err == nil || !strings.Contains(err.Error(), "no column time") {
-		t.Error(err)
+	for _, tt := range []struct {
+		columns columns.Frame
+		want    string
+	}{
+		{columns.Frame{{Name: "host", Type: schemas.String, Required: true}}, "no column time"},
+		{func() columns.Frame {
+			var f columns.Frame
+			for _, c := range append(slices.Clone(schemas.Load.CommonColumns()), schemas.Load.Columns...) {
+				f = append(f, &columns.Column{Name: c.Name, Type: c.Physical()})
+			}
+			f.Column("ldavg_1").Type = schemas.Int64
+			return f
+		}(), "column ldavg_1 has another type than table load"},
+	} {
+		path := filepath.Join(t.TempDir(), "f.parquet")
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(columns.NewWriter(file, tt.columns, nil).Close(), file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		f, err := columns.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := newTable(&schemas.Load, f); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v, want a word of %s", err, tt.want)
+		}
 	}
-	l := newLab(t)
-	x := l.table(l.make(run{system: "s", scenario: "c", ticks: []hostTick{read("h", 0, &schemas.Load, row{v: map[string]int64{"runq_sz": 1}})}}), &schemas.Load)
-	x.Frame.Column("ldavg_1").Type = schemas.Int64
-	if _, err := newTable(&schemas.Load, x.Frame); err == nil || !strings.Contains(err.Error(), "column ldavg_1 has another type than table load") {
-		t.Error(err)
+}
+
+func series(t testing.TB, x *Table, m *schemas.Metric, host, device string) *Series {
+	t.Helper()
+	s, err := x.Series(m, host, device)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// What is joined has the same value over the window and beside it, to the last bit but
+// for the order of sums, and rows enough to be looked at.
+func TestCompact(t *testing.T) {
+	const n = 3*MaxRows + 5
+	s := &Series{}
+	for i := range n {
+		s.EndNS = append(s.EndNS, int64(i+1)*second)
+		s.IntervalNS = append(s.IntervalNS, second)
+		s.Num, s.Den, s.Known = append(s.Num, float64(i%7)), append(s.Den, 1), append(s.Known, i%5 != 0)
+	}
+	w := Window{FromNS: 1001 * second, ToNS: 9003 * second}
+	c := s.Compact(w)
+	if len(c.EndNS) > MaxRows+3 || len(c.EndNS) < MaxRows/2 {
+		t.Errorf("%d rows of %d", len(c.EndNS), n)
+	}
+	value := func(s *Series, from, to int64) (num, den float64) {
+		for i := range s.EndNS {
+			if s.Known[i] && in(s.EndNS[i], s.IntervalNS[i], from, to) {
+				num, den = num+s.Num[i], den+s.Den[i]
+			}
+		}
+		return num, den
+	}
+	for _, span := range [][2]int64{{0, w.FromNS}, {w.FromNS, w.ToNS}, {w.ToNS, n * second}} {
+		a, b := value(s, span[0], span[1])
+		if c, d := value(c, span[0], span[1]); a != c || b != d {
+			t.Errorf("%v: %v over %v, want %v over %v", span, c, d, a, b)
+		}
+	}
+	if short := (&Series{EndNS: []int64{1}}); short.Compact(w) != short {
+		t.Error("a short series was copied")
 	}
 }

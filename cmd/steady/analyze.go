@@ -322,8 +322,8 @@ func makeCharts(scenarios []loaders.Scenario) ([]report.Chart, error) {
 				for _, p := range s.Runs[0].Manifest.Phases {
 					c.Phases = append(c.Phases, report.Phase{Name: p.Name, Span: report.Span{FromS: seconds(p.FromNS), ToS: seconds(p.ToNS)}})
 				}
-				for k, r := range s.Runs {
-					series, err := rows(r, m, k)
+				for _, r := range s.Runs {
+					series, err := m.Curve(r)
 					if err != nil {
 						return nil, err
 					}
@@ -336,22 +336,6 @@ func makeCharts(scenarios []loaders.Scenario) ([]report.Chart, error) {
 		}
 	}
 	return out, nil
-}
-
-// rows returns a metric's rows in a run, of a quantile those of each second.
-func rows(r *loaders.Run, m *loaders.Metric, k int) (*loaders.Series, error) {
-	if m.Def.Quantile == 0 {
-		return m.Cells[k].Series, nil
-	}
-	x, err := r.Table(m.Table)
-	if used, _ := r.Manifest.Usable(); errors.Is(err, loaders.ErrNoData) || (err != nil && !used) {
-		return nil, nil // no rows, or damaged ones of a run that is left out
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer r.Release()
-	return x.QuantileSeries(&m.Def, x.Hosts[0])
 }
 
 func curve(r *loaders.Run, s *loaders.Series) report.Curve {

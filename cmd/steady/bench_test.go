@@ -1,11 +1,21 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/steadybench/steady/columns"
+	"github.com/steadybench/steady/ingest"
+	"github.com/steadybench/steady/schemas"
 )
 
 // cpuNS returns the CPU time that a process's threads have used, from schedstat: the
@@ -65,4 +75,101 @@ func BenchmarkCollectBesideSadc(b *testing.B) {
 	b.ReportMetric(o/x, "steady/sadc-XALL")
 	b.ReportMetric(float64(rssKiB(ours.cmd.Process.Pid))/1024, "steady-MiB")
 	b.ReportMetric(0, "ns/op") // a minute is a minute
+}
+
+// soakFolder writes a run folder of 72 h at a row a second: memory (58 metrics) and 15
+// interfaces (16 metrics each) of AR(1) noise, 298 metrics in all.
+func soakFolder(b *testing.B, data string) (metrics int) {
+	b.Helper()
+	const rows, interfaces = 72 * 3600, 15
+	dir := filepath.Join(data, "runs", "experiment=soak", "system=s", "scenario=c", "run=01")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	m := schemas.Manifest{Schema: schemas.ManifestSchema, ID: "SOAK", Experiment: "soak", System: "s", Scenario: "c", Run: "01", Status: schemas.Complete,
+		Start: &start, DurationNS: rows * 1e9, Hosts: []schemas.Host{{Host: "h", Roles: []string{"sut"}}}}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	write := func(t *schemas.Table, devices []string) {
+		var frame columns.Frame
+		for _, c := range t.CommonColumns() {
+			frame = append(frame, &columns.Column{Name: c.Name, Type: c.Physical(), Time: c.Name == "time", Required: c.Name != "time" && c.Name != "interval_ns"})
+		}
+		noise := make([][]float64, len(devices))
+		for i := range t.Columns {
+			frame = append(frame, &columns.Column{Name: t.Columns[i].Name, Type: t.Columns[i].Physical()})
+		}
+		path := filepath.Join(dir, t.Name+".parquet")
+		f, err := os.Create(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sum := sha256.New()
+		w := columns.NewWriter(io.MultiWriter(f, sum), frame, nil)
+		for d := range noise {
+			noise[d] = make([]float64, len(t.Columns))
+		}
+		for hour := range rows / 3600 {
+			frame.Reset()
+			for d, name := range devices {
+				for s := range 3600 {
+					at := int64(hour*3600 + s + 1)
+					frame[0].AppendInt(start.UnixMicro() + at*1e6)
+					frame[1].AppendInt(at * 1e9)
+					frame[2].AppendInt(0)
+					frame[3].AppendInt(1e9)
+					frame[4].AppendInt(1)
+					frame[5].AppendInt(at)
+					frame[6].AppendText("h")
+					if t.Device != "" {
+						frame[7].AppendText(name)
+					}
+					for c := range t.Columns {
+						noise[d][c] = 0.99*noise[d][c] + 0.14*rnd.NormFloat64()
+						frame[len(frame)-len(t.Columns)+c].AppendInt(int64(1e9 * (1 + 0.01*noise[d][c])))
+					}
+				}
+			}
+			if err := w.WriteGroup(frame); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := errors.Join(w.Close(), f.Close()); err != nil {
+			b.Fatal(err)
+		}
+		st, err := os.Stat(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		m.Tables = append(m.Tables, schemas.TableFile{Table: t.Name, Version: t.Version, Rows: int64(rows * len(devices)), Bytes: st.Size(), SHA256: hex.EncodeToString(sum.Sum(nil))})
+		metrics += len(devices) * len(t.Columns)
+	}
+	write(&schemas.Memory, []string{""})
+	var names []string
+	for i := range interfaces {
+		names = append(names, fmt.Sprintf("eth%d", i))
+	}
+	write(&schemas.Net, names)
+	if err := ingest.WriteManifest(dir, &m); err != nil {
+		b.Fatal(err)
+	}
+	return metrics
+}
+
+// BenchmarkDriftRun judges every metric of a 72 h run at a row a second, from Parquet,
+// in a process of its own, whose time and peak memory it reports.
+func BenchmarkDriftRun(b *testing.B) {
+	data := b.TempDir()
+	metrics := soakFolder(b, data)
+	peak := int64(0)
+	for b.Loop() {
+		p := startSteady(b, nil, "drift", "soak/s/c/1", "--data", data, "--json")
+		<-p.done
+		if p.cmd.ProcessState.ExitCode() != 0 {
+			b.Fatal(p.stderr.String())
+		}
+		peak = max(peak, p.cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+	}
+	b.ReportMetric(float64(peak)/1024, "peak-MiB")
+	b.ReportMetric(float64(metrics), "metrics")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/steadybench/steady/bus"
+	"github.com/steadybench/steady/columns"
 	"github.com/steadybench/steady/loaders"
 	"github.com/steadybench/steady/schemas"
 )
@@ -55,14 +56,15 @@ func TestIncrementsAreTheReadings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		f := read(t, x)
 		for i := range tab.Columns {
 			if !tab.Columns[i].Kind.Cumulative() {
 				continue
 			}
-			col := x.Frame.Column(tab.Columns[i].Name)
+			col := f.Column(tab.Columns[i].Name)
 			for k := range col.Len() {
 				if !col.Null(k) {
-					sums[counterKey{tab.Name, device(x, k), col.Name}] += col.Ints[k]
+					sums[counterKey{tab.Name, device(f, k), col.Name}] += col.Ints[k]
 				}
 			}
 		}
@@ -82,11 +84,21 @@ func TestIncrementsAreTheReadings(t *testing.T) {
 	}
 }
 
-func device(x *loaders.Table, row int) string {
-	if x.Schema.Device == "" {
-		return ""
+func device(f columns.Frame, row int) string {
+	if c := f.Column("device"); c != nil {
+		return c.Texts[row]
 	}
-	return x.Frame[7].Texts[row]
+	return ""
+}
+
+// read returns all columns of a table.
+func read(t testing.TB, x *loaders.Table) columns.Frame {
+	t.Helper()
+	f, err := x.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // readings follows the stream to the producer's end and returns what its counters
@@ -148,10 +160,11 @@ func listed(t *testing.T, r *loaders.Run) map[counterKey]int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := func(column string, i int) string { return x.Frame.Column(column).Texts[i] }
+	f := read(t, x)
+	text := func(column string, i int) string { return f.Column(column).Texts[i] }
 	out := map[counterKey]int64{}
-	for i := range x.Frame.Rows() {
-		if x.Frame.Column("previous").Null(i) || x.Frame.Column("current").Null(i) {
+	for i := range f.Rows() {
+		if f.Column("previous").Null(i) || f.Column("current").Null(i) {
 			continue
 		}
 		tab, err := schemas.Lookup(text("table", i))

@@ -178,30 +178,34 @@ func driftOf(r, against *loaders.Run, f driftFlags) ([]schemas.Drift, error) {
 	}
 	var families [2][]item
 	for _, t := range driftTables {
-		ms, err := r.Metrics(t)
-		if err != nil {
-			return nil, err
-		}
-		var theirs []loaders.Metric
+		var theirs []goodBins
 		if against != nil {
-			if theirs, err = against.Metrics(t); err != nil {
+			aw := against.FixedWindow(f.keep.Nanoseconds())
+			if err := against.Each(t, func(m *loaders.Metric) error {
+				if s := m.Cells[0].Series; s != nil {
+					theirs = append(theirs, goodBins{*m, binned(s, aw)})
+				}
+				return nil
+			}); err != nil {
 				return nil, err
 			}
+			against.Release()
 		}
-		for _, m := range ms {
+		err := r.Each(t, func(m *loaders.Metric) error {
 			s := m.Cells[0].Series
 			if s == nil {
-				continue // quantiles don't add up over bins
+				return nil // quantiles don't add up over bins
 			}
+			m.Cells = nil // the bins are all that is needed from here on
 			bins := binned(s, w)
 			if against != nil {
-				i := slices.IndexFunc(theirs, func(x loaders.Metric) bool { return x.Is(&m) })
-				if i < 0 || theirs[i].Cells[0].Series == nil {
-					continue
+				i := slices.IndexFunc(theirs, func(x goodBins) bool { return x.m.Is(m) })
+				if i < 0 {
+					return nil
 				}
-				bins = analyze.DriftDifference(bins, binned(theirs[i].Cells[0].Series, against.FixedWindow(f.keep.Nanoseconds())))
+				bins = analyze.DriftDifference(bins, theirs[i].bins)
 			}
-			x := item{m: m, series: analyze.DriftSeries{Bins: bins, Kind: analyze.DriftGauge, Gate: f.gate}}
+			x := item{m: *m, series: analyze.DriftSeries{Bins: bins, Kind: analyze.DriftGauge, Gate: f.gate}}
 			switch {
 			case m.Name() == "workload.throughput":
 				x.series.Kind = analyze.DriftThroughput
@@ -213,11 +217,12 @@ func driftOf(r, against *loaders.Run, f driftFlags) ([]schemas.Drift, error) {
 				family = 0
 			}
 			families[family] = append(families[family], x)
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 		r.Release()
-		if against != nil {
-			against.Release()
-		}
 	}
 	out := []schemas.Drift{}
 	for _, items := range families {
@@ -231,6 +236,12 @@ func driftOf(r, against *loaders.Run, f driftFlags) ([]schemas.Drift, error) {
 	}
 	explain(out)
 	return out, nil
+}
+
+// goodBins are a metric of the run that is compared with.
+type goodBins struct {
+	m    loaders.Metric
+	bins analyze.DriftBins
 }
 
 func binned(s *loaders.Series, w loaders.Window) analyze.DriftBins {

@@ -122,7 +122,7 @@ func truth(t *testing.T, data string, tab *schemas.Table) *readerFacts {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range x.Frame {
+		for _, c := range read(t, x) {
 			for i := range c.Len() {
 				switch {
 				case c.Null(i):

@@ -142,10 +142,11 @@ func sameTime(t *testing.T, data string, m *schemas.Manifest) {
 	if len(x.Hosts) != len(m.Hosts) || !slices.Equal(x.Devices, []string{"eth0", "lo"}) {
 		t.Errorf("table net has hosts %q, devices %q", x.Hosts, x.Devices)
 	}
-	for i := range x.Frame.Rows() {
-		zero := x.Frame[0].Ints[i]*1000 - x.Frame[1].Ints[i]
+	f := read(t, x)
+	for i := range f.Rows() {
+		zero := f[0].Ints[i]*1000 - f[1].Ints[i]
 		if off := math.Abs(float64(zero - m.Start.UnixNano())); off > 5e6 {
-			t.Fatalf("row %d of %s: time less elapsed time is %.3f ms off the start", i, x.Frame[6].Texts[i], off/1e6)
+			t.Fatalf("row %d of %s: time less elapsed time is %.3f ms off the start", i, f[6].Texts[i], off/1e6)
 		}
 	}
 }
@@ -193,7 +194,7 @@ func TestServerKilledAndStartedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, seq := range x.Frame.Column("seq").Ints {
+	for i, seq := range read(t, x).Column("seq").Ints {
 		if seq != int64(i+1) {
 			t.Fatalf("row %d is tick %d", i, seq)
 		}

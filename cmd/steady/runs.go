@@ -147,13 +147,21 @@ of the file as they are.`,
 				}
 				return err
 			}
+			defer r.Release()
+			if !asJSON && !asCSV && t != &schemas.Quality && t != &schemas.Summary {
+				return a.showMetrics(x)
+			}
+			f, err := x.Read()
+			if err != nil {
+				return err
+			}
 			switch {
 			case asJSON:
-				return a.showJSON(x)
+				return a.showJSON(f)
 			case asCSV:
-				return a.showCSV(x)
+				return a.showCSV(f)
 			}
-			return a.showTable(x)
+			return a.showRows(t, f)
 		},
 	}
 	dataFlag(c, &data)
@@ -235,15 +243,15 @@ func cell(c *columns.Column, i int) string {
 	return strconv.FormatInt(c.Ints[i], 10)
 }
 
-func (a *app) showCSV(x *loaders.Table) error {
+func (a *app) showCSV(f columns.Frame) error {
 	w := csv.NewWriter(a.stdout)
-	record := make([]string, len(x.Frame))
-	for i, c := range x.Frame {
+	record := make([]string, len(f))
+	for i, c := range f {
 		record[i] = c.Name
 	}
 	w.Write(record) // its error is kept
-	for i := range x.Frame.Rows() {
-		for j, c := range x.Frame {
+	for i := range f.Rows() {
+		for j, c := range f {
 			record[j] = cell(c, i)
 		}
 		w.Write(record)
@@ -252,11 +260,11 @@ func (a *app) showCSV(x *loaders.Table) error {
 	return w.Error()
 }
 
-func (a *app) showJSON(x *loaders.Table) error {
-	rows := make([]map[string]any, x.Frame.Rows())
+func (a *app) showJSON(f columns.Frame) error {
+	rows := make([]map[string]any, f.Rows())
 	for i := range rows {
 		rows[i] = map[string]any{}
-		for _, c := range x.Frame {
+		for _, c := range f {
 			switch {
 			case c.Null(i):
 				rows[i][c.Name] = nil
@@ -274,26 +282,29 @@ func (a *app) showJSON(x *loaders.Table) error {
 	return writeJSON(a.stdout, rows)
 }
 
-// showTable prints the table's metrics, or the rows of a table that forms none.
-func (a *app) showTable(x *loaders.Table) error {
+// showRows prints the rows of a table that forms no metrics.
+func (a *app) showRows(t *schemas.Table, f columns.Frame) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	names := append([]string{"elapsed_s", "host"}, columnNames(t)...)
+	fmt.Fprintln(w, strings.Join(names, "\t")+"\t")
+	for i := range f.Rows() {
+		fmt.Fprintf(w, "%.3f\t%s\t", seconds(f[1].Ints[i]), f[6].Texts[i])
+		for _, name := range names[2:] {
+			text := cell(f.Column(name), i)
+			if f.Column(name).Type == schemas.Bytes && text != "" {
+				text = fmt.Sprintf("%d bytes", len(text))
+			}
+			fmt.Fprintf(w, "%s\t", text)
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+// showMetrics prints the table's metrics, a row each second and device.
+func (a *app) showMetrics(x *loaders.Table) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	t := x.Schema
-	if t == &schemas.Quality || t == &schemas.Summary {
-		names := append([]string{"elapsed_s", "host"}, columnNames(t)...)
-		fmt.Fprintln(w, strings.Join(names, "\t")+"\t")
-		for i := range x.Frame.Rows() {
-			fmt.Fprintf(w, "%.3f\t%s\t", seconds(x.Frame[1].Ints[i]), x.Frame[6].Texts[i])
-			for _, name := range names[2:] {
-				text := cell(x.Frame.Column(name), i)
-				if x.Frame.Column(name).Type == schemas.Bytes && text != "" {
-					text = fmt.Sprintf("%d bytes", len(text))
-				}
-				fmt.Fprintf(w, "%s\t", text)
-			}
-			fmt.Fprintln(w)
-		}
-		return w.Flush()
-	}
 	metrics := t.Metrics()
 	fmt.Fprint(w, "elapsed_s\thost\t")
 	if t.Device != "" {
@@ -340,7 +351,7 @@ func metricRows(x *loaders.Table, m *schemas.Metric, host, device string) (*load
 	if m.Quantile != 0 {
 		return x.QuantileSeries(m, host)
 	}
-	return x.Series(m, host, device), nil
+	return x.Series(m, host, device)
 }
 
 func columnNames(t *schemas.Table) []string {
