@@ -107,9 +107,7 @@ type loop struct {
 
 func (l *loop) handle(ctx context.Context, d *bus.Delivery) error {
 	if d != nil {
-		if err := l.s.Add(d.Seq, d.Subject, d.Data); err != nil {
-			return &storeError{err}
-		}
+		l.s.Add(d.Seq, d.Subject, d.Data)
 	}
 	now := time.Now()
 	if l.s.Buffered() >= maxBuffered || now.Sub(l.flushed) >= l.flushEvery(now) {

@@ -193,46 +193,46 @@ func (s *Store) Begin(stream string) (from uint64) {
 
 // Add takes the stream's next message. What can't be read is kept aside and counted,
 // and costs its run the status complete; it is no error.
-func (s *Store) Add(seq uint64, subject string, data []byte) error {
+func (s *Store) Add(seq uint64, subject string, data []byte) {
 	s.seen = seq
 	run, token, ok := strings.Cut(strings.TrimPrefix(subject, schemas.SubjectPrefix), ".")
 	if !ok || run == "" || strings.ContainsAny(run, "/\\") || strings.HasPrefix(run, ".") {
 		s.warn(fmt.Errorf("ingest: message %d: subject %q is not ours: left in the stream", seq, subject))
-		return nil
+		return
 	}
 	r := s.run(run)
 	if seq <= r.durable {
-		return nil
+		return
 	}
 	r.last, r.touched = seq, time.Now()
 	if token == "_control" {
 		c, err := schemas.DecodeControl(data)
 		if err != nil {
-			return s.refuse(r, seq, data, err)
+			s.refuse(r, seq, data, err)
+			return
 		}
 		if slices.ContainsFunc(r.controls, func(x schemas.Control) bool { return reflect.DeepEqual(x, *c) }) {
-			return nil // sent again: a phase that began twice would end at once
+			return // sent again: a phase that began twice would end at once
 		}
 		r.controls = append(r.controls, *c)
 		r.newControls = append(r.newControls, *c)
-		return nil
+		return
 	}
 	m, err := s.dec.Decode(data)
 	if err == nil && (m.Run != run || schemas.HostToken(m.Host) != token) {
 		err = fmt.Errorf("%w: run %s of host %q on subject %s", schemas.ErrCorrupt, m.Run, m.Host, subject)
 	}
 	if err != nil {
-		return s.refuse(r, seq, data, err)
+		s.refuse(r, seq, data, err)
+		return
 	}
 	r.add(m)
-	return nil
 }
 
-func (s *Store) refuse(r *liveRun, seq uint64, data []byte, cause error) error {
+func (s *Store) refuse(r *liveRun, seq uint64, data []byte, cause error) {
 	s.warn(fmt.Errorf("ingest: run %s: message %d: %w: kept aside", r.id, seq, cause))
 	r.newRefused[seq] = slices.Clone(data)
 	r.refusals = append(r.refusals, refusal{seq, cause.Error()})
-	return nil
 }
 
 func (r *liveRun) add(m *schemas.Message) {

@@ -86,13 +86,11 @@ func (l *lab) make(r run) *Run {
 	l.Helper()
 	id := fmt.Sprintf("R%s%s%d", r.system, r.scenario, r.number)
 	send := func(subject string, data []byte, err error) {
-		if err == nil {
-			l.seq++
-			err = l.s.Add(l.seq, subject, data)
-		}
 		if err != nil {
 			l.Fatal(err)
 		}
+		l.seq++
+		l.s.Add(l.seq, subject, data)
 	}
 	say := func(host string, at int64, c schemas.Control) {
 		c.At = schemas.Stamp{Host: host, WallNS: start + at*second, BootNS: at * second, BootID: "b"}

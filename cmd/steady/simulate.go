@@ -253,7 +253,7 @@ func simulateRun(s *ingest.Store, plan *simulate.Plan, open schemas.Open, seed u
 func storeRun(s *ingest.Store, id schemas.Producer, controls []schemas.Control, ticks []*schemas.Tick) error {
 	seq := s.Begin("made here: " + id.Run)
 	add := func(subject string, data []byte) {
-		s.Add(seq, subject, data) // what it can't read it keeps aside
+		s.Add(seq, subject, data)
 		seq++
 	}
 	for i := range controls {
