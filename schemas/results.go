@@ -15,14 +15,17 @@ const (
 // Results is results.json of an experiment. What is unknown is null, with the reason
 // in warnings; no number is ever NaN or infinite.
 type Results struct {
-	Schema        string     `json:"schema"`
-	Experiment    string     `json:"experiment"`
-	Baseline      string     `json:"baseline"`
-	MarginPercent float64    `json:"margin_percent"`
-	Scenarios     []Scenario `json:"scenarios"`
-	Drift         []Drift    `json:"drift"`
-	Quality       []RunNote  `json:"quality"`
-	Plausibility  []Finding  `json:"plausibility"`
+	Schema        string  `json:"schema"`
+	Experiment    string  `json:"experiment"`
+	Baseline      string  `json:"baseline"`
+	MarginPercent float64 `json:"margin_percent"`
+	// AA says that the systems are one and the same, by the user's word: what differs
+	// then is noise, order or method.
+	AA           bool       `json:"aa"`
+	Scenarios    []Scenario `json:"scenarios"`
+	Drift        []Drift    `json:"drift"`
+	Quality      []RunNote  `json:"quality"`
+	Plausibility []Finding  `json:"plausibility"`
 }
 
 // Scenario is a workload with its parameters, and all that was compared in it.
@@ -60,8 +63,11 @@ type SystemResult struct {
 	Windows   WindowsResult `json:"windows"`
 	SDBetween *float64      `json:"sd_between"`
 	SDWithin  *float64      `json:"sd_within"`
-	ESS       []*float64    `json:"ess"`
-	Warnings  []string      `json:"warnings"`
+	// NoiseFloorPercent is the difference between two sets of as many runs of this
+	// very system that chance exceeds one time in twenty.
+	NoiseFloorPercent *float64   `json:"noise_floor_percent"`
+	ESS               []*float64 `json:"ess"`
+	Warnings          []string   `json:"warnings"`
 }
 
 // WindowsResult shows both windows; the one judged is named beside them.

@@ -54,10 +54,15 @@ With --gate the exit code is 3 if a primary metric got worse, 4 if one is undeci
 			} else {
 				err = report.Terminal(a.stdout, results, terminalOptions(a.stdout, all))
 			}
-			if err != nil || !gate {
+			switch {
+			case err != nil:
 				return err
+			case o.aa:
+				return a.reportAA(results, asJSON)
+			case gate:
+				return gateResult(results)
 			}
-			return gateResult(results)
+			return nil
 		},
 	}
 	dataFlag(c, &data)
@@ -68,6 +73,8 @@ With --gate the exit code is 3 if a primary metric got worse, 4 if one is undeci
 	fl.StringVar(&margin, "margin", "2%", "what is no difference in practice")
 	fl.StringVar(&window, "window", "fixed", "the window that is judged: fixed or auto")
 	fl.StringSliceVar(&o.primary, "primary", defaultPrimary, "the metrics that the experiment is about")
+	fl.BoolVar(&o.by, "by", false, "control false discoveries by Benjamini-Yekutieli: under any dependence, with less power")
+	fl.BoolVar(&o.aa, "aa", false, "the systems are one and the same: report the noise floor, and exit 3 if a primary metric differs")
 	fl.BoolVar(&gate, "gate", false, "exit 3, 4 or 5 unless nothing is worse, undecided, or missing")
 	fl.BoolVar(&all, "all", false, "print metrics that show no difference too")
 	return c
@@ -211,6 +218,42 @@ func terminalOptions(w io.Writer, all bool) report.TerminalOptions {
 	return o
 }
 
+// reportAA prints the noise floor of the primary metrics, and fails if systems that are
+// one and the same were told apart.
+func (a *app) reportAA(r *schemas.Results, asJSON bool) error {
+	var apart []string
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nNOISE FLOOR\tSYSTEM\tRUNS\tCHANCE ALONE MAKES")
+	for _, s := range r.Scenarios {
+		for _, m := range s.Metrics {
+			if !m.Primary {
+				continue
+			}
+			for _, x := range m.Systems {
+				floor := "unknown: two runs or more are needed, all positive and not all the same"
+				if x.NoiseFloorPercent != nil {
+					floor = fmt.Sprintf("±%.2g %% one time in twenty", *x.NoiseFloorPercent)
+				}
+				fmt.Fprintf(w, "%s %s\t%s\t%d against %d\t%s\n", s.Scenario, m.Metric, x.System, x.Used, x.Used, floor)
+			}
+			for _, c := range m.Comparisons {
+				if c.Verdict != nil && (*c.Verdict == schemas.Better || *c.Verdict == schemas.Worse) {
+					apart = append(apart, fmt.Sprintf("%s %s of %s is called %s", s.Scenario, m.Metric, c.System, *c.Verdict))
+				}
+			}
+		}
+	}
+	if !asJSON {
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if len(apart) > 0 {
+		return &exitError{exitWorse, fmt.Errorf("a/a: %s: one comparison in twenty is; if it happens again, the order of the runs, the machine or the method is at fault", strings.Join(apart, ", "))}
+	}
+	return nil
+}
+
 // gateResult turns the primary metrics' verdicts into an exit code.
 func gateResult(r *schemas.Results) error {
 	var worse, undecided []string
@@ -338,12 +381,18 @@ func makeCharts(scenarios []loaders.Scenario) ([]report.Chart, error) {
 	return out, nil
 }
 
+// curve is a run's rows up to the end of its last phase: a load that is being ended
+// says nothing.
 func curve(r *loaders.Run, s *loaders.Series) report.Curve {
 	used, _ := r.Manifest.Usable()
+	end := r.Manifest.DurationNS
+	if n := len(r.Manifest.Phases); n > 0 {
+		end = r.Manifest.Phases[n-1].ToNS
+	}
 	c := report.Curve{System: r.Manifest.System, Run: r.Manifest.Run, Used: used}
 	for i := range s.EndNS {
 		v, ok := s.Value(i)
-		if s.IntervalNS[i] == 0 {
+		if s.IntervalNS[i] == 0 || s.EndNS[i]-s.IntervalNS[i]/2 > end {
 			continue // a first reading belongs to no interval
 		}
 		c.T = append(c.T, seconds(s.EndNS[i]-s.IntervalNS[i]/2))

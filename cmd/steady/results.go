@@ -18,6 +18,8 @@ type judgeOptions struct {
 	margin   float64 // share
 	window   analyze.WindowKind
 	primary  []string
+	by       bool // Benjamini-Yekutieli
+	aa       bool // all systems are the same
 }
 
 // defaultPrimary are the primary metrics unless a plan names others.
@@ -48,7 +50,7 @@ func judge(runs []*loaders.Run, o judgeOptions) (*schemas.Results, []loaders.Sce
 			metrics = append(metrics, toMetric(&scenarios[i], &scenarios[i].Metrics[j], base, o))
 		}
 	}
-	judged := analyze.Judge(metrics, analyze.Options{Margin: o.margin, Window: o.window})
+	judged := analyze.Judge(metrics, analyze.Options{Margin: o.margin, Window: o.window, BY: o.by})
 	k := 0
 	for i := range scenarios {
 		s := &scenarios[i]
@@ -60,6 +62,7 @@ func judge(runs []*loaders.Run, o judgeOptions) (*schemas.Results, []loaders.Sce
 		out.Scenarios = append(out.Scenarios, sr)
 	}
 	out.Plausibility = plausibility(scenarios)
+	out.AA = o.aa
 	return out, scenarios, nil
 }
 
@@ -228,6 +231,7 @@ func fromSystem(s *analyze.System) schemas.SystemResult {
 		Level: s.Mean.Level, Median: s.Median, Window: string(s.Window), SDBetween: s.SDBetween, SDWithin: s.SDWithin,
 		Warnings: append([]string{}, s.Warnings...)}
 	out.Mean, out.CI = estimate(s.Mean)
+	out.NoiseFloorPercent = noiseFloor(s)
 	for i := range s.Run {
 		var v *float64
 		if s.Run[i].Known {
@@ -241,6 +245,24 @@ func fromSystem(s *analyze.System) schemas.SystemResult {
 		out.Warnings = append(out.Warnings, s.Advice)
 	}
 	return out
+}
+
+// noiseFloor is the difference between two sets of as many runs of this system that
+// chance exceeds one time in twenty.
+func noiseFloor(s *analyze.System) *float64 {
+	var values []float64
+	for i := range s.Run {
+		if s.Run[i].Known {
+			values = append(values, s.Run[i].Value)
+		}
+	}
+	if len(values) < 2 {
+		return nil
+	}
+	if f, ok := analyze.NoiseFloor(values, len(values), 0.05); ok {
+		return &f
+	}
+	return nil
 }
 
 func fromWindow(w *analyze.WindowSummary) *schemas.WindowResult {

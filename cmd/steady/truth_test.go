@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -10,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/steadybench/steady/ingest"
+	"github.com/steadybench/steady/loaders"
 	"github.com/steadybench/steady/schemas"
+	"github.com/steadybench/steady/simulate"
 )
 
 // What is planted is found, and what is not planted is found no more often than said,
@@ -129,6 +133,68 @@ func TestDriftOfSoaks(t *testing.T) {
 	}
 	if r := steady("drift", "none/new/simulated/01", "--data", data); r.code != exitFailed || !strings.Contains(r.stderr, `experiment "none"`) {
 		t.Errorf("unknown: exit %d, %s", r.code, r.stderr)
+	}
+}
+
+// A run still going on is judged by its parts, which a live ingest keeps on writing.
+func TestDriftOfALiveRun(t *testing.T) {
+	data := t.TempDir()
+	s, err := ingest.OpenStore(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	plan := simulate.Plan{Interval: time.Minute, Duration: 72 * time.Hour, Throughput: simulate.Signal{Level: 1000,
+		Noise: simulate.Noise{SD: 0.01, Phi: 0.5}, Step: -0.05, StepAt: 24 * time.Hour}}
+	const wall, boot = int64(1_767_225_600e9), int64(1e12)
+	at := schemas.Stamp{Host: "h", WallNS: wall, BootNS: boot, BootID: "b"}
+	id := schemas.Producer{Run: "01LIVE", Host: "h", Epoch: 1, BootID: "b"}
+	s.Begin("stream")
+	for i, c := range []schemas.Control{
+		{Kind: "open", At: at, Open: &schemas.Open{Experiment: "e", System: "s", Scenario: "c", Run: 1, Hosts: 1, Controlled: true}},
+		{Kind: "hello", At: at, Hello: &schemas.Hello{Epoch: 1, Kind: "simulate", Roles: []string{"load"}}},
+	} {
+		data, err := json.Marshal(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Add(uint64(i+1), schemas.ControlSubject(id.Run), data)
+	}
+	enc := schemas.NewEncoder(id)
+	ticks := plan.Run(1, wall, boot)[:48*60]
+	for k := 0; k < len(ticks); k += 360 {
+		payload, err := enc.Encode(ticks[k : k+360])
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Add(uint64(k+3), id.Subject(), payload)
+		if err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"e/s/c/01", "01LIVE"} {
+		if d := drifts(t, name, "--data", data)["workload.throughput"]; d.Verdict != "drift" || d.Shape == nil || *d.Shape != "step" {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	if got := s.Live(); len(got) != 1 {
+		t.Errorf("live: %q", got)
+	}
+	if _, err := loaders.Runs(data, ""); !errors.Is(err, loaders.ErrNoData) {
+		t.Errorf("a live run is a run folder: %v", err)
+	}
+}
+
+// Systems that are one and the same have a noise floor, and are not told apart.
+func TestAnalyzeAA(t *testing.T) {
+	data := t.TempDir()
+	must(t, "simulate", "aa", "--data", data, "--seed", "3", "--duration", "2m", "--keep", "1m")
+	if r := must(t, "analyze", "aa", "--data", data, "--aa", "--by"); !strings.Contains(r.stdout, "one time in twenty") {
+		t.Errorf("no noise floor:\n%s", r.stdout)
+	}
+	must(t, "simulate", "ab", "--data", data, "--effect", "new=50%", "--duration", "2m", "--keep", "1m")
+	if r := steady("analyze", "ab", "--data", data, "--aa"); r.code != exitWorse || !strings.Contains(r.stderr, "a/a") {
+		t.Errorf("told apart: exit %d, %s", r.code, r.stderr)
 	}
 }
 
