@@ -23,8 +23,8 @@ test: ## all tests; installs the real tools they use where it may, and says what
 	@sh .ci/tools
 	@STEADY_TOOLS=$(TOOLS) go run $(GOTESTSUM) --format pkgname-and-test-fails --format-icons text -- -timeout 15m -coverprofile $(TOOLS)/cover.out ./...
 	@if command -v gcc >/dev/null; then \
-		echo "race detector:"; \
-		CGO_ENABLED=1 go test -race -short -timeout 10m ./bus ./campaign ./collector/... ./ingest; \
+		echo "race detector (without the long single-threaded tests of ingest):"; \
+		CGO_ENABLED=1 go test -race -timeout 10m -skip 'TestKilled|TestHoursInRowGroups|TestIncrementsAndQuality' ./bus ./campaign ./collector/... ./ingest; \
 	else echo "skipped: race detector: it needs gcc"; fi
 
 bench: ## benchmarks, and the collector beside sadc; compare two runs with benchstat
