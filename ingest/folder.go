@@ -67,12 +67,9 @@ func ReadManifest(dir string) (*schemas.Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
-	m := &schemas.Manifest{}
-	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("ingest: %s: manifest.json: %w", dir, err)
-	}
-	if m.Schema != schemas.ManifestSchema {
-		return nil, fmt.Errorf("ingest: %s: manifest of schema %q, this steady reads %s", dir, m.Schema, schemas.ManifestSchema)
+	m, err := schemas.DecodeManifest(b)
+	if err != nil {
+		return nil, fmt.Errorf("ingest: %s: %w", dir, err)
 	}
 	return m, nil
 }

@@ -5,7 +5,6 @@ package loaders
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -38,12 +37,9 @@ func Open(dir string) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loaders: %w", err)
 	}
-	m := &schemas.Manifest{}
-	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("loaders: %s: manifest.json: %w: restore it from a copy, or move the folder out of runs", dir, err)
-	}
-	if m.Schema != schemas.ManifestSchema {
-		return nil, fmt.Errorf("loaders: %s: manifest of schema %q, this steady reads %s", dir, m.Schema, schemas.ManifestSchema)
+	m, err := schemas.DecodeManifest(b)
+	if err != nil {
+		return nil, fmt.Errorf("loaders: %s: %w", dir, err)
 	}
 	return &Run{Dir: dir, Manifest: m, tables: map[string]*Table{}}, nil
 }

@@ -1,6 +1,10 @@
 package schemas
 
-import "time"
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
 
 // ManifestSchema is the version of manifest.json.
 const ManifestSchema = "steady.manifest/1"
@@ -101,6 +105,19 @@ type TableFile struct {
 	Rows    int64  `json:"rows"`
 	Bytes   int64  `json:"bytes"`
 	SHA256  string `json:"sha256"`
+}
+
+// DecodeManifest returns the manifest of a manifest.json; one of another version is an
+// error that says so.
+func DecodeManifest(b []byte) (*Manifest, error) {
+	m := &Manifest{}
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("manifest.json: %w: restore it from a copy, or move the folder out of runs", err)
+	}
+	if m.Schema != ManifestSchema {
+		return nil, fmt.Errorf("manifest of schema %q, this steady reads %s", m.Schema, ManifestSchema)
+	}
+	return m, nil
 }
 
 // Usable reports whether the run enters statistics, and if not, why.
