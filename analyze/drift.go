@@ -148,6 +148,10 @@ const (
 // day are part of the model; from 12 h on, a change must be found with one and
 // with none. Two tests share the error probability.
 //
+// Noise of first order within the bins is not of first order between their means: the
+// average of each adds a moving average (Working 1960, doi:10.2307/1907574). Where the
+// likelihood says so, it is taken out first.
+//
 //   - Trend: generalised least squares under noise with a first-order memory that
 //     is estimated by restricted maximum likelihood (Cheang and Reinsel 2000),
 //     with critical values simulated for that estimate.
@@ -360,6 +364,7 @@ func (j *driftJudge) test() {
 		return
 	}
 	w := j.cache.work(j.t, j.span, j.day, j.k)
+	z = w.unaveraged(z)
 	j.stat, ok = w.statistic(z)
 	if ok && j.stat.Daily > driftPattern {
 		z = w.d.withoutDay(z)

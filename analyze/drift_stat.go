@@ -60,6 +60,46 @@ func newDriftWork(d *driftDesign) *driftWork {
 	return w
 }
 
+// driftAveraged is the moving average that means over bins of a first-order process
+// have: .253 for a memory of one bin, .264 for six, 2-√3 = .268 for a random walk.
+const driftAveraged = 0.26
+
+// unaveraged returns x, [m], with the moving average of bins taken out if that makes
+// first-order noise the likelier (restricted likelihood around a line), else x itself.
+// A level stays what it is, a line too but for its first bins; after a gap the filter
+// begins anew.
+func (w *driftWork) unaveraged(x []float64) []float64 {
+	y := make([]float64, len(x))
+	y[0] = x[0] / (1 + driftAveraged)
+	for i := 1; i < len(x); i++ {
+		if w.d.t[i]-w.d.t[i-1] != 1 {
+			y[i] = x[i] / (1 + driftAveraged)
+		} else {
+			y[i] = x[i] - driftAveraged*y[i-1]
+		}
+	}
+	likelihood := func(v []float64) float64 {
+		copy(w.y, v)
+		driftProject(w.d.q, w.y)
+		if !(driftDot(w.y, w.y) > 0) {
+			return math.Inf(-1)
+		}
+		w.ar.load(w.y, w.d.xr)
+		f, ok := w.ar.at(w.ar.reml())
+		if !ok {
+			return math.Inf(-1)
+		}
+		return f.rl
+	}
+	if !(likelihood(y) > likelihood(x)) {
+		return x
+	}
+	for i := range y {
+		y[i] *= 1 + driftAveraged
+	}
+	return y
+}
+
 // driftEdge is the number of bins at either end where no step is looked for.
 func driftEdge(m int) int { return max(2, m/25) }
 

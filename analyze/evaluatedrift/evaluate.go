@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/steadybench/steady/analyze"
@@ -186,6 +187,9 @@ func falseAlarms(r int, seed uint64) []Row {
 		{"24 h: memory 20 min, no daily cycle", short(throughput(memory(6))), "", 0, 0},
 		{"24 h: memory 10 min, daily cycle 2 %", func() soak { s := short(throughput(memory(3))); s.daily = 2; return s }(), "", 0, 0},
 		{"90 bins: memory 2 bins", func() soak { s := short(throughput(memory(2))); s.n = 90; return s }(), "", 0, 0},
+		{"memory 10 min within the bins", throughput(averaged(1)), "", .015, .012},
+		{"memory 1 h within the bins", throughput(averaged(6)), "", .015, .012},
+		{"memory 4 h within the bins", throughput(averaged(24)), "", .045, .02},
 	}
 	var out []Row
 	for i, c := range cells {
@@ -215,13 +219,16 @@ func stepPower(r int, seed uint64) []Row {
 	var out []Row
 	for i, c := range []struct {
 		cell           string
-		bins           float64
+		noise          noise
 		must, moonshot float64
-	}{{"memory 10 min", 1, .99, .99}, {"memory 1 h", 6, .95, .98}, {"memory 4 h", 24, .70, .85}, {"24 h, at 16 h: memory 10 min", 3, 0, 0}} {
+	}{{"memory 10 min", memory(1), .99, .99}, {"memory 1 h", memory(6), .95, .98}, {"memory 4 h", memory(24), .70, .85}, {"24 h, at 16 h: memory 10 min", memory(3), 0, 0},
+		// The bars were set for noise between the bins; within them less of it is quick,
+		// and less of a step stands out.
+		{"memory 10 min within the bins", averaged(1), 0, 0}, {"memory 1 h within the bins", averaged(6), 0, 0}, {"memory 4 h within the bins", averaged(24), 0, 0}} {
 		for k, step := range []float64{-3, 3} {
-			s := throughput(memory(c.bins))
+			s := throughput(c.noise)
 			s.step, s.at = step, 288
-			if c.must == 0 {
+			if strings.HasPrefix(c.cell, "24 h") {
 				s.width = 200e9
 			}
 			v := simulate(s, r, seed, uint64(1200+10*i+k), func(v analyze.DriftVerdict) bool { return v.Verdict == analyze.DriftFound })
@@ -306,11 +313,13 @@ func memoryPower(r int, seed uint64) []Row {
 	found := func(v analyze.DriftVerdict) bool { return v.Verdict == analyze.DriftFound }
 	var out []Row
 	for i, c := range []struct {
+		noise          noise
+		within         string
 		sd             float64
 		must, moonshot float64
-	}{{50e6, .95, .99}, {100e6, 0, .60}} {
-		s := soak{noise: memory(6), sd: c.sd, level: 4e9, daily: 50e6, trend: 200e6, kind: analyze.DriftMemory}
-		cell := fmt.Sprintf("sd %g MB, memory 1 h", c.sd/1e6)
+	}{{memory(6), "", 50e6, .95, .99}, {memory(6), "", 100e6, 0, .60}, {averaged(6), " within the bins", 50e6, .95, .99}, {averaged(6), " within the bins", 100e6, 0, .60}} {
+		s := soak{noise: c.noise, sd: c.sd, level: 4e9, daily: 50e6, trend: 200e6, kind: analyze.DriftMemory}
+		cell := fmt.Sprintf("sd %g MB, memory 1 h%s", c.sd/1e6, c.within)
 		row := Row{Number: 13, Name: "power, +200 MB in 72 h", Cell: cell, R: r}
 		row.Value, row.SE = share(simulate(s, r, seed, uint64(1300+2*i), found))
 		out = append(out, row.atLeast(c.must, c.moonshot))

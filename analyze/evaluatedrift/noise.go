@@ -27,6 +27,31 @@ func memory(bins float64) noise {
 	}
 }
 
+// averaged is first-order noise with that decay time in bins as a real soak has it:
+// sampled ten times a bin, each bin the mean of its samples.
+func averaged(bins float64) noise {
+	const samples = 10
+	phi := math.Exp(-1 / (samples * bins))
+	s := math.Sqrt(1 - phi*phi)
+	// The variance of a mean of correlated samples, so that the bins' is 1.
+	v := 1.0
+	for k := 1; k < samples; k++ {
+		v += 2 * (1 - float64(k)/samples) * math.Pow(phi, float64(k))
+	}
+	scale := 1 / math.Sqrt(v/samples)
+	return func(r *rand.Rand, x []float64) {
+		a := r.NormFloat64()
+		for i := range x {
+			sum := 0.0
+			for range samples {
+				sum += a
+				a = phi*a + s*r.NormFloat64()
+			}
+			x[i] = scale * sum / samples
+		}
+	}
+}
+
 // heavy is the same with innovations of Student's t with 3 degrees of freedom.
 func heavy(bins float64) noise {
 	phi := math.Exp(-1 / bins)
