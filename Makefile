@@ -10,7 +10,7 @@ DATA ?= data
 .PHONY: help demo build test bench check fuzz evaluate evaluate-short
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' Makefile
 
 demo: build ## the main job on this host, in a minute and a half: compare three servers, make a report
 	@bin/steady demo --data $(DATA)
