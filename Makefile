@@ -36,7 +36,7 @@ check: ## gofmt, vet, staticcheck, and the imports that the architecture allows
 	@go run $(STATICCHECK) ./...
 	@go test -run TestImports .
 
-evaluate: ## measure the error rates of the statistics at full size, 20 minutes; writes docs/EVALUATION.md
+evaluate: ## measure the error rates of the statistics at full size, a quarter of an hour; writes docs/EVALUATION.md
 	@go run ./analyze/protocol -o docs/EVALUATION.md
 
 evaluate-short: ## the same at a glance, under two minutes (the tests of analyze do as much)

@@ -257,7 +257,7 @@ func (x *Table) places(m *schemas.Manifest) []place {
 			hosts = append(hosts, hs...)
 		}
 		for _, h := range hosts {
-			if Summable(x.Schema) {
+			if summable(x.Schema) {
 				out = append(out, place{role, h, Total})
 			}
 			if x.Schema.Alike {

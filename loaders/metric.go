@@ -132,8 +132,8 @@ func (s *Series) Value(i int) (float64, bool) {
 // Total asks for the total over devices.
 const Total = ""
 
-// Summable reports whether the table's devices have a total.
-func Summable(t *schemas.Table) bool { return t.Device == "" || !slices.Contains(t.NoTotal, "") }
+// summable reports whether the table's devices have a total.
+func summable(t *schemas.Table) bool { return t.Device == "" || !slices.Contains(t.NoTotal, "") }
 
 // inTotal reports whether a device counts in the total.
 func inTotal(t *schemas.Table, device string) bool {

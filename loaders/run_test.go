@@ -303,7 +303,7 @@ func TestRatesAndTotals(t *testing.T) {
 	if v, ok := s.Value(1); !ok || math.Abs(v-0.004) > 1e-15 {
 		t.Errorf("await %v %v", v, ok)
 	}
-	if Summable(&schemas.Pressure) || !Summable(&schemas.Net) || !Summable(&schemas.Load) {
+	if summable(&schemas.Pressure) || !summable(&schemas.Net) || !summable(&schemas.Load) {
 		t.Error("totals")
 	}
 }

@@ -131,27 +131,31 @@ Every file begins with:
 		}
 		b.WriteString("\n| derived metric | unit | better | is | sar | formed |\n| --- | --- | --- | --- | --- | --- |\n")
 		for _, m := range t.Derived {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | `%s` |\n", m.Name, m.Unit, m.Better, cellText(m.Help), m.Sar, m.Formula())
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | `%s` |\n", m.Name, m.Unit, m.Better, cellText(m.Help), m.Sar, t.Formula(&m))
 		}
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-// Formula returns how the metric is formed, for people.
-func (m *Metric) Formula() string {
+// Formula returns how a metric of the table is formed, for people.
+func (t *Table) Formula(m *Metric) string {
 	if m.Quantile != 0 {
 		return fmt.Sprintf("quantile %g of the merged %s", m.Quantile, m.Plus[0])
 	}
-	f := "sum(" + strings.Join(m.Plus, " + ")
+	f := strings.Join(m.Plus, " + ")
 	for _, c := range m.Minus {
 		f += " - " + c
 	}
-	f += ") / sum("
-	if m.Per == nil {
-		f += "interval_ns) * 1e9"
-	} else {
-		f += strings.Join(m.Per, " + ") + ")"
+	switch gauge := t.Columns[t.Column(m.Plus[0])].Kind == Gauge; {
+	case gauge && m.Per == nil:
+		f = "mean of (" + f + "), weighted by interval"
+	case gauge:
+		f = "mean of (" + f + "), weighted by " + strings.Join(m.Per, " + ")
+	case m.Per == nil:
+		f = "sum(" + f + ") / seconds"
+	default:
+		f = "sum(" + f + ") / sum(" + strings.Join(m.Per, " + ") + ")"
 	}
 	if m.Factor != 0 {
 		f += fmt.Sprintf(" * %g", m.Factor)

@@ -74,7 +74,7 @@ func TestEveryTableFollowsTheRules(t *testing.T) {
 			}
 			metrics := map[string]bool{}
 			for _, m := range table.Metrics() {
-				if metrics[m.Name] || !name.MatchString(m.Name) || len(m.Plus) == 0 || m.Help == "" || m.Formula() == "" {
+				if metrics[m.Name] || !name.MatchString(m.Name) || len(m.Plus) == 0 || m.Help == "" || table.Formula(&m) == "" {
 					t.Errorf("metric %q of %q: twice, or of nothing", m.Name, m.Plus)
 				}
 				metrics[m.Name] = true
@@ -111,14 +111,15 @@ func TestMetricsOfColumns(t *testing.T) {
 	}{
 		{&CPU, "user_pct", "%", "sum(user_ticks) / sum(user_ticks + nice_ticks + system_ticks + idle_ticks + iowait_ticks + irq_ticks + softirq_ticks + steal_ticks) * 100"},
 		{&CPU, "guest_pct", "%", "sum(guest_ticks) / sum(user_ticks + nice_ticks + system_ticks + idle_ticks + iowait_ticks + irq_ticks + softirq_ticks + steal_ticks) * 100"},
-		{&Net, "rx_bytes_per_s", "B/s", "sum(rx_bytes) / sum(interval_ns) * 1e9"},
-		{&Net, "rx_packets_per_s", "1/s", "sum(rx_packets) / sum(interval_ns) * 1e9"},
-		{&Memory, "used_bytes", "B", "sum(total_bytes - available_bytes) / sum(interval_ns) * 1e9"},
+		{&Net, "rx_bytes_per_s", "B/s", "sum(rx_bytes) / seconds"},
+		{&Net, "rx_packets_per_s", "1/s", "sum(rx_packets) / seconds"},
+		{&Memory, "used_bytes", "B", "mean of (total_bytes - available_bytes), weighted by interval"},
+		{&Workload, "latency_mean", "s", "mean of (latency_mean_s), weighted by operations"},
 		{&Workload, "latency_p99_9", "s", "quantile 0.999 of the merged latency_hist"},
 	} {
 		m, ok := tt.table.Metric(tt.name)
-		if !ok || m.Unit != tt.unit || m.Formula() != tt.forms {
-			t.Errorf("%s: %v %q %s", tt.name, ok, m.Unit, m.Formula())
+		if !ok || m.Unit != tt.unit || tt.table.Formula(&m) != tt.forms {
+			t.Errorf("%s: %v %q %s", tt.name, ok, m.Unit, tt.table.Formula(&m))
 		}
 	}
 	if m, ok := Disk.Metric("io_pct"); !ok || m.Factor != 100e-9 || m.Per != nil {

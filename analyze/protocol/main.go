@@ -2,7 +2,7 @@
 // on public series, row by row of the evaluation protocol, and writes them as Markdown.
 // It exits with 1 if a figure misses its bar by more than three standard errors.
 //
-//	go run ./analyze/protocol -o docs/EVALUATION.md   full size, some 20 minutes on 2 cores
+//	go run ./analyze/protocol -o docs/EVALUATION.md   full size, a quarter of an hour on 2 cores
 //	go run ./analyze/protocol -short                  a glance, to standard output
 package main
 

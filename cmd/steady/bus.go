@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -138,13 +137,10 @@ stream that still holds them would bring the run back to live.`,
 	return c
 }
 
-// errEnded tells an ingest that ended by itself from one that was told to.
-var errEnded = errors.New("ingest ended")
-
 // startIngest runs ingest beside what the caller does. stop ends it, waits, and
 // returns its error; failed is closed if it ends by itself.
 func (a *app) startIngest(ctx context.Context, conn *bus.Conn, s *ingest.Store, o ingest.Options) (stop func() error, failed <-chan struct{}) {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	end := make(chan error, 1)
 	dead := make(chan struct{})
 	go func() {
@@ -155,7 +151,7 @@ func (a *app) startIngest(ctx context.Context, conn *bus.Conn, s *ingest.Store, 
 		end <- err
 	}()
 	return func() error {
-		cancel(errEnded)
+		cancel()
 		return <-end
 	}, dead
 }

@@ -394,7 +394,7 @@ func (a *app) schema() *cobra.Command {
 					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, c.Name, c.Unit, c.Kind, c.Metric, c.Direction, c.Sar, c.Help)
 				}
 				for _, m := range t.Derived {
-					fmt.Fprintf(w, "%s\t\t%s\tderived\t%s\t%s\t%s\t%s: %s\n", t.Name, m.Unit, m.Name, m.Better, m.Sar, m.Help, m.Formula())
+					fmt.Fprintf(w, "%s\t\t%s\tderived\t%s\t%s\t%s\t%s: %s\n", t.Name, m.Unit, m.Name, m.Better, m.Sar, m.Help, t.Formula(&m))
 				}
 			}
 			return w.Flush()
