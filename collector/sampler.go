@@ -183,6 +183,9 @@ func (s *Sampler) Take(lateNS int64) {
 		}
 		s.failing[i] = err != nil
 		s.noteSkipped(i, src, wall, boot)
+		if n, ok := src.(Noter); ok {
+			s.tick.Rows = n.Notes(s.tick.Rows)
+		}
 		own.Set(1+i, colSample, ended-began)
 		own.Set(1+i, colFailed, s.failed[i])
 	}

@@ -231,6 +231,32 @@ func TestRefusedTicksAreCounted(t *testing.T) {
 	})
 }
 
+// noting is a source with an event at its second reading.
+type noting struct{ fake }
+
+func (f *noting) Notes(dst []schemas.Row) []schemas.Row {
+	if f.n != 2 {
+		return dst
+	}
+	wall, boot := clock()
+	return append(dst, collector.QualityRow(wall, boot, "suspend", "", "for 3 s"))
+}
+
+func TestEventsOfASourceTravelWithTheirTick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sink{}
+		_, start := clock()
+		if _, err := (&collector.Sampler{StartBootNS: start, Ticks: 3, Sources: []collector.Source{&noting{fake{name: "f"}}}, Sink: s, Clock: clock}).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range [][]string{nil, {"suspend  for 3 s"}, nil} {
+			if !slices.Equal(s.ticks[i].notes, want) {
+				t.Errorf("tick %d: %q, want %q", i+1, s.ticks[i].notes, want)
+			}
+		}
+	})
+}
+
 func TestSkippedLinesAreSaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sink{}
@@ -302,7 +328,7 @@ func BenchmarkTick(b *testing.B) {
 // onProc returns a sampler of this host that took its first tick.
 func onProc(t testing.TB) *collector.Sampler {
 	t.Helper()
-	sources, _, err := procfs.Sources("/proc", collector.Now)
+	sources, _, err := procfs.Sources("/", collector.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,15 @@ type Source interface {
 	Close() error
 }
 
+// A Noter is a source that has events to tell beside its tables: a suspend, a clock
+// source that changed.
+type Noter interface {
+	// Notes appends the events that the last Sample found to dst, as rows of table
+	// quality (see [QualityRow]), and returns it. It is called after each Sample, failed
+	// ones too, and allocates only if there are any.
+	Notes(dst []schemas.Row) []schemas.Row
+}
+
 // A Clock returns the wall clock (Unix) and the boot time clock, in nanoseconds.
 type Clock func() (wallNS, bootNS int64)
 

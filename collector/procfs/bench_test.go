@@ -8,7 +8,7 @@ import (
 
 // BenchmarkSample reads and parses, a source at a time and all of them.
 func BenchmarkSample(b *testing.B) {
-	for _, host := range []struct{ name, root string }{{"fixture", fixture}, {"live", "/proc"}, {"big", bigHost(b)}} {
+	for _, host := range []struct{ name, root string }{{"fixture", fixture}, {"live", "/"}, {"big", bigHost(b)}} {
 		sources, _, err := Sources(host.root, collector.Now)
 		if err != nil {
 			b.Fatal(err)

@@ -3,6 +3,7 @@ package procfs
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/steadybench/steady/schemas"
@@ -126,13 +127,15 @@ func (w *wholeDisks) has(name []byte) bool {
 	return is
 }
 
-// wholeBySysfs asks the kernel of this host: /sys/block has the whole devices, with "!"
-// for "/". Where sysfs isn't mounted the name must do.
-func wholeBySysfs(name string) bool {
-	if _, err := os.Stat("/sys/block"); err != nil {
+// wholeDisk reports whether a name in diskstats is a whole device, no partition. It asks
+// the kernel: /sys/block has the whole devices, with "!" for "/". Where sysfs isn't
+// mounted the name must do.
+func (h *host) wholeDisk(name string) bool {
+	block := filepath.Join(h.sys, "block")
+	if _, err := os.Stat(block); err != nil {
 		return wholeByName(name)
 	}
-	_, err := os.Lstat("/sys/block/" + strings.ReplaceAll(name, "/", "!"))
+	_, err := os.Lstat(filepath.Join(block, strings.ReplaceAll(name, "/", "!")))
 	return err == nil
 }
 

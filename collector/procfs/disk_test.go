@@ -95,14 +95,15 @@ func TestWholeByName(t *testing.T) {
 }
 
 func TestWholeBySysfs(t *testing.T) {
+	h := host{sys: "/sys"}
 	entries, _ := os.ReadDir("/sys/block") // none in some containers
 	for _, e := range entries {
-		if !wholeBySysfs(strings.ReplaceAll(e.Name(), "!", "/")) {
+		if !h.wholeDisk(strings.ReplaceAll(e.Name(), "!", "/")) {
 			t.Errorf("%s is no whole device", e.Name())
 		}
 	}
 	for _, name := range []string{"sdzzz1", "none0p1", "none/c0d0p1"} {
-		if wholeBySysfs(name) {
+		if h.wholeDisk(name) {
 			t.Errorf("%s is a whole device", name)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // fuzz holds a parser to what it promises for any text: it doesn't panic; the text it
 // parsed before makes no difference; and what it says that it read stands in the text.
 func fuzz(f *testing.F, tables []*schemas.Table, file string, seeds []string, newParse func() func([]schemas.Block, []byte, *skips) error) {
-	text, err := os.ReadFile(filepath.Join(fixture, file))
+	text, err := os.ReadFile(filepath.Join(fixture, "proc", file))
 	if err != nil {
 		f.Fatal(err)
 	}

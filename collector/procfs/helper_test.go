@@ -104,7 +104,7 @@ func reference(t *testing.T, root string, whole func(string) bool) map[string]in
 		return int64(math.Round(v * 100))
 	}
 	lines := func(name string) (out [][]string) {
-		text, err := os.ReadFile(filepath.Join(root, name))
+		text, err := os.ReadFile(filepath.Join(root, "proc", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func bigHost(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(root, "proc", name), []byte(text), 0o666); err != nil {
 			tb.Fatal(err)
 		}
 	}

@@ -129,7 +129,7 @@ func checkNamed(t *testing.T, table *schemas.Table, parse namedParser, text stri
 
 // In a kernel of today no line is a zone's part of a column.
 func TestNoZonesToday(t *testing.T) {
-	text, err := os.ReadFile(fixture + "/vmstat")
+	text, err := os.ReadFile(fixture + "/proc/vmstat")
 	if err != nil {
 		t.Fatal(err)
 	}

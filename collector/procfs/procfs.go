@@ -1,7 +1,6 @@
-// Package procfs reads the kernel's counters and gauges out of /proc: one source a
+// Package procfs reads the kernel's counters and gauges out of /proc and /sys: one source a
 // file (or a few), each one a plain reading and a pure parser of its text. It forms no
-// differences or rates, and reads no processes or cgroups; of sysfs it asks
-// only which disks are whole.
+// differences or rates.
 //
 // # Lines that do not parse
 //
@@ -39,7 +38,7 @@ import (
 // A parser fills blocks, one a table, from the text of files.
 type parser func(blocks []schemas.Block, files []*file, bad *skips) error
 
-// kinds are all sources: the files that they read below the root, whether they are lost
+// kinds are all sources: the files that they read below proc, whether they are lost
 // without the first of them, what they fill, how.
 var kinds = []struct {
 	name   string
@@ -56,24 +55,20 @@ var kinds = []struct {
 	{"pressure", []string{"pressure/cpu", "pressure/memory", "pressure/io"}, false, []*schemas.Table{&schemas.Pressure}, pressureParser},
 }
 
-// Sources opens all sources below root, "/proc" or a directory like it. What this host
-// lacks is left out and named in absent, with the cause in words: a source ("vmstat"),
-// or a part of one that can do without it ("loadavg", "pressure/io"). An error means
-// that root itself can't be used. The caller closes the sources.
+// Sources opens all sources of the host whose /proc and /sys are below root: "/", or a
+// directory like it. What this host lacks is left out and named in absent, with the
+// cause in words: a source ("vmstat"), or a part of one that can do without it
+// ("loadavg", "pressure/io"). An error means that there is no proc to be used. The
+// caller closes the sources.
 func Sources(root string, clock collector.Clock) (sources []collector.Source, absent map[string]string, err error) {
-	h := &host{root: root, open: openFile, wholeDisk: wholeByName}
-	if filepath.Clean(root) == "/proc" {
-		h.wholeDisk = wholeBySysfs
-	}
+	h := &host{proc: filepath.Join(root, "proc"), sys: filepath.Join(root, "sys"), open: openFile}
 	return h.sources(clock)
 }
 
 // host is where the sources read.
 type host struct {
-	root string
-	open func(path string) (handle, error)
-	// wholeDisk reports whether a name in diskstats is a whole device, no partition.
-	wholeDisk func(name string) bool
+	proc, sys string
+	open      func(path string) (handle, error)
 }
 
 type handle interface {
@@ -84,9 +79,9 @@ type handle interface {
 func openFile(path string) (handle, error) { return os.Open(path) }
 
 func (h *host) sources(clock collector.Clock) (sources []collector.Source, absent map[string]string, err error) {
-	fi, err := os.Stat(h.root)
+	fi, err := os.Stat(h.proc)
 	if err == nil && !fi.IsDir() {
-		err = &fs.PathError{Op: "open", Path: h.root, Err: unix.ENOTDIR}
+		err = &fs.PathError{Op: "open", Path: h.proc, Err: unix.ENOTDIR}
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("procfs: %w", err)
@@ -118,7 +113,7 @@ func (h *host) sources(clock collector.Clock) (sources []collector.Source, absen
 // file opens a file and reads it once, since some are there and can't be read; it
 // returns nil and the cause if this host doesn't have it.
 func (h *host) file(name string) (*file, string) {
-	path := filepath.Join(h.root, name)
+	path := filepath.Join(h.proc, name)
 	r, err := h.open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -141,7 +136,7 @@ func (h *host) file(name string) (*file, string) {
 
 // file is an open file and its text.
 type file struct {
-	name   string // below the root
+	name   string // below proc
 	device []byte // its last element: of what a file in pressure is
 	r      handle
 	buf    []byte

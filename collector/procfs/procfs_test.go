@@ -67,9 +67,9 @@ func TestLiveBetweenReadings(t *testing.T) {
 			levels[table.Name+"/"+c.Name] = !c.Kind.Cumulative()
 		}
 	}
-	before := reference(t, "/proc", wholeBySysfs)
-	got := sampleAll(t, "/proc")
-	after := reference(t, "/proc", wholeBySysfs)
+	before := reference(t, "/", (&host{sys: "/sys"}).wholeDisk)
+	got := sampleAll(t, "/")
+	after := reference(t, "/", (&host{sys: "/sys"}).wholeDisk)
 	for key, lo := range before {
 		hi, ok := after[key]
 		if !ok {
@@ -92,7 +92,7 @@ func TestLiveBetweenReadings(t *testing.T) {
 }
 
 func TestNoAllocationATick(t *testing.T) {
-	for _, root := range []string{fixture, "/proc", bigHost(t)} {
+	for _, root := range []string{fixture, "/", bigHost(t)} {
 		sources, _, err := Sources(root, collector.Now)
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +165,7 @@ func TestAbsent(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, name := range tt.remove {
-				if err := os.RemoveAll(filepath.Join(root, name)); err != nil {
+				if err := os.RemoveAll(filepath.Join(root, "proc", name)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -185,7 +185,7 @@ func TestAbsent(t *testing.T) {
 			}
 			want := make(map[string]string)
 			for what, file := range tt.absent {
-				want[what] = filepath.Join(root, file) + " does not exist"
+				want[what] = filepath.Join(root, "proc", file) + " does not exist"
 			}
 			if !maps.Equal(absent, want) {
 				t.Errorf("absent %q, want %q", absent, want)
@@ -206,7 +206,7 @@ func TestPressureNotSupported(t *testing.T) {
 	} {
 		t.Run(tt.absent, func(t *testing.T) {
 			var off []*fake
-			h := host{root: fixture, wholeDisk: wholeByName, open: func(path string) (handle, error) {
+			h := host{proc: fixture + "/proc", open: func(path string) (handle, error) {
 				if filepath.Base(filepath.Dir(path)) != "pressure" || !slices.Contains(tt.off, filepath.Base(path)) {
 					return openFile(path)
 				}
@@ -219,7 +219,7 @@ func TestPressureNotSupported(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := map[string]string{tt.absent: fixture + "/pressure/cpu is there, but the kernel does not support it (switched off)"}
+			want := map[string]string{tt.absent: fixture + "/proc/pressure/cpu is there, but the kernel does not support it (switched off)"}
 			if !maps.Equal(absent, want) {
 				t.Errorf("absent %q", absent)
 			}
@@ -251,7 +251,7 @@ func TestRootUnusable(t *testing.T) {
 	if _, _, err := Sources(filepath.Join(t.TempDir(), "none"), collector.Now); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, _, err := Sources(fixture+"/stat", collector.Now); !errors.Is(err, unix.ENOTDIR) {
+	if _, _, err := Sources(fixture+"/proc/stat", collector.Now); !errors.Is(err, unix.ENOTDIR) {
 		t.Error(err)
 	}
 }
@@ -263,7 +263,7 @@ func TestReadAgainWhenTooLong(t *testing.T) {
 		return "cpu  1 1 1 1\n" + strings.Repeat(fmt.Sprintf("cpu0 %04d 1 1 1\n", n), 400+400*n) + "procs_blocked 1\n"
 	}
 	var stat *fake
-	h := host{root: fixture, wholeDisk: wholeByName, open: func(path string) (handle, error) {
+	h := host{proc: fixture + "/proc", open: func(path string) (handle, error) {
 		if filepath.Base(path) == "stat" {
 			stat = &fake{read: func(n int) (string, error) { return long(n), nil }}
 			return stat, nil
@@ -304,7 +304,7 @@ func TestReadAgainWhenTooLong(t *testing.T) {
 // A reading may fail and the next one succeed.
 func TestReadingFails(t *testing.T) {
 	broken := false
-	h := host{root: fixture, wholeDisk: wholeByName, open: func(path string) (handle, error) {
+	h := host{proc: fixture + "/proc", open: func(path string) (handle, error) {
 		return &fake{read: func(int) (string, error) {
 			if broken {
 				return "", unix.EIO
