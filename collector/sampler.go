@@ -234,19 +234,7 @@ func (s *Sampler) noteSkipped(i int, src Source, wall, boot int64) {
 }
 
 func (s *Sampler) note(wall, boot int64, reason, table, detail string) {
-	s.tick.Rows = append(s.tick.Rows, QualityRow(wall, boot, reason, table, detail))
-}
-
-// QualityRow returns a row of table quality about a whole table, or about the
-// producer where table is empty.
-func QualityRow(wall, boot int64, reason, table, detail string) schemas.Row {
-	r := schemas.NewRow(&schemas.Quality, wall, boot, 0)
-	r.SetText("reason", reason)
-	r.SetText("table", table)
-	r.SetText("column", "")
-	r.SetText("part", "")
-	r.SetText("detail", detail)
-	return r
+	s.tick.Rows = append(s.tick.Rows, schemas.QualityRow(wall, boot, reason, table, detail))
 }
 
 func (s *Sampler) refused() int64 {

@@ -239,7 +239,7 @@ func (f *noting) Notes(dst []schemas.Row) []schemas.Row {
 		return dst
 	}
 	wall, boot := clock()
-	return append(dst, collector.QualityRow(wall, boot, "suspend", "", "for 3 s"))
+	return append(dst, schemas.QualityRow(wall, boot, "suspend", "", "for 3 s"))
 }
 
 func TestEventsOfASourceTravelWithTheirTick(t *testing.T) {

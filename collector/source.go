@@ -27,7 +27,7 @@ type Source interface {
 // source that changed.
 type Noter interface {
 	// Notes appends the events that the last Sample found to dst, as rows of table
-	// quality (see [QualityRow]), and returns it. It is called after each Sample, failed
+	// quality (see [schemas.QualityRow]), and returns it. It is called after each Sample, failed
 	// ones too, and allocates only if there are any.
 	Notes(dst []schemas.Row) []schemas.Row
 }

@@ -277,6 +277,9 @@ func fileFrame(t *schemas.Table) columns.Frame {
 	for i := range t.Columns {
 		f = append(f, &columns.Column{Name: t.Columns[i].Name, Type: t.Columns[i].Physical()})
 	}
+	for _, m := range t.Stored() {
+		f = append(f, &columns.Column{Name: m.Name, Type: schemas.Float64})
+	}
 	return f
 }
 
@@ -406,7 +409,7 @@ func (c *conversion) buckets(t *schemas.Table, yield func(columns.Frame) error) 
 		if k == 0 {
 			from = -1 << 63
 		}
-		out := rawFrame(t)
+		out := rawFrame(t, false)
 		for _, e := range parts {
 			if e.to < from || (e.from >= to && k < n-1) {
 				continue
@@ -415,13 +418,20 @@ func (c *conversion) buckets(t *schemas.Table, yield func(columns.Frame) error) 
 			if err != nil {
 				return err
 			}
+			if hasRates(t, f) && !hasRates(t, out) {
+				out = grow(t, out)
+			}
 			for i := range f.Rows() {
 				o := c.boots[bootKey{f[rawHost].Texts[i], f[rawBootID].Texts[i]}]
 				if at := f[rawBoot].Ints[i] - o.originNS; at < from || (at >= to && k < n-1) {
 					continue
 				}
 				for j := range out {
-					out[j].AppendFrom(f[j], i)
+					if j < len(f) {
+						out[j].AppendFrom(f[j], i)
+					} else {
+						out[j].AppendNull()
+					}
 				}
 			}
 		}

@@ -163,22 +163,36 @@ func (c *conversion) row(t *schemas.Table, out, raw columns.Frame, i int, state 
 	if first {
 		prev = &series{last: make([]int64, len(t.Columns)), known: make([]bool, len(t.Columns)), fresh: make([]bool, len(t.Columns))}
 		state[k] = prev
-		out[3].AppendNull()
-		if hasCounters(t) {
+		if told := raw[rawInterval].Ints[i]; told > 0 {
+			out[3].AppendInt(told)
+		} else {
+			out[3].AppendNull()
+		}
+		if hasCounters(t, raw, i) {
 			c.note(at, t.Name, "", device, "first", nil, nil, "the first reading has no increment")
 		}
+	} else if told := raw[rawInterval].Ints[i]; told > 0 {
+		out[3].AppendInt(told)
 	} else {
 		out[3].AppendInt(raw[rawBoot].Ints[i] - prev.bootNS)
 	}
 	// A device that was away while its table came may be another one of the same name.
 	away := !first && !t.PerEpoch && number > prev.tick+1
 	reset := !first && !away && t.Device != "" && fell(t, raw, i, prev)
-	base := len(out) - len(t.Columns)
+	base := len(t.CommonColumns())
+	rates := out[base+len(t.Columns):]
+	for k, dst := range rates {
+		if hasRates(t, raw) {
+			dst.AppendFrom(raw[rawValues+len(t.Columns)+k], i)
+		} else {
+			dst.AppendNull()
+		}
+	}
 	for j := range t.Columns {
 		col, dst, src := &t.Columns[j], out[base+j], raw[rawValues+j]
 		if src.Null(i) {
 			dst.AppendNull()
-			if (first || prev.fresh[j]) && !t.Sparse {
+			if (first || prev.fresh[j]) && !t.Sparse && !said(t, j, rates) {
 				c.note(at, t.Name, col.Name, device, "absent", nil, nil, "the host did not say")
 			}
 			prev.fresh[j] = false
@@ -231,6 +245,17 @@ func (c *conversion) row(t *schemas.Table, out, raw columns.Frame, i int, state 
 	prev.bootNS, prev.tick = raw[rawBoot].Ints[i], number
 }
 
+// said reports whether a foreign tool's rate stands for column j in the row just
+// appended to rates.
+func said(t *schemas.Table, j int, rates columns.Frame) bool {
+	m, ok := t.Of(j)
+	if !ok {
+		return false
+	}
+	r := rates.Column(m.Name)
+	return r != nil && !r.Null(r.Len()-1)
+}
+
 var detail = map[string]string{
 	"hotplug": "the device was away in between; it may be another one of the same name",
 	"gap":     "the column had no reading in between",
@@ -252,8 +277,14 @@ func fell(t *schemas.Table, raw columns.Frame, i int, prev *series) bool {
 	return false
 }
 
-func hasCounters(t *schemas.Table) bool {
-	return slices.ContainsFunc(t.Columns, func(c schemas.Column) bool { return c.Kind.Cumulative() })
+// hasCounters reports whether row i has a reading of a counter.
+func hasCounters(t *schemas.Table, raw columns.Frame, i int) bool {
+	for j := range t.Columns {
+		if t.Columns[j].Kind.Cumulative() && !raw[rawValues+j].Null(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // noteAt is where a row of quality belongs.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,8 +92,9 @@ const (
 	rawValues
 )
 
-// rawFrame returns an empty frame of a table's raw rows: all integers as on the wire.
-func rawFrame(t *schemas.Table) columns.Frame {
+// rawFrame returns an empty frame of a table's raw rows: all integers as on the wire,
+// and where they come from a foreign tool its rates behind them.
+func rawFrame(t *schemas.Table, rates bool) columns.Frame {
 	var f columns.Frame
 	for i := range rawCommon {
 		c := rawCommon[i]
@@ -105,18 +107,36 @@ func rawFrame(t *schemas.Table) columns.Frame {
 		}
 		f = append(f, c)
 	}
+	if rates {
+		for _, m := range t.Stored() {
+			f = append(f, &columns.Column{Name: m.Name, Type: schemas.Float64})
+		}
+	}
+	return f
+}
+
+// hasRates reports whether a raw frame of t has a foreign tool's rates.
+func hasRates(t *schemas.Table, f columns.Frame) bool { return len(f) > rawValues+len(t.Columns) }
+
+// grow gives a raw frame the columns for rates, null in the rows that it has.
+func grow(t *schemas.Table, f columns.Frame) columns.Frame {
+	rows := f.Rows()
+	for _, m := range t.Stored() {
+		f = append(f, &columns.Column{Name: m.Name, Type: schemas.Float64, Floats: make([]float64, rows), Known: make([]bool, rows)})
+	}
 	return f
 }
 
 // appendBlock appends a block's rows.
 func appendBlock(f columns.Frame, p schemas.Producer, seq int64, b *schemas.Block) {
 	n := len(b.Table.Columns)
+	rates := f[rawValues+n:]
 	for r := range b.Rows() {
 		device := ""
 		if b.Table.Device != "" {
 			device = b.Devices[r]
 		}
-		appendRaw(f, p, seq, b.WallNS, b.BootNS, 0, device)
+		appendRaw(f, p, seq, b.WallNS, b.BootNS, b.IntervalNS, device)
 		for c := range n {
 			if b.Known[r*n+c] {
 				f[rawValues+c].AppendInt(b.Values[r*n+c])
@@ -124,15 +144,22 @@ func appendBlock(f columns.Frame, p schemas.Producer, seq int64, b *schemas.Bloc
 				f[rawValues+c].AppendNull()
 			}
 		}
+		for k, c := range rates {
+			if i := r*len(rates) + k; i < len(b.Rates) && !math.IsNaN(b.Rates[i]) && !math.IsInf(b.Rates[i], 0) {
+				c.AppendFloat(b.Rates[i])
+			} else {
+				c.AppendNull()
+			}
+		}
 	}
 }
 
 func appendRow(f columns.Frame, p schemas.Producer, seq int64, row *schemas.Row) {
-	appendRaw(f, p, seq, row.WallNS, row.BootNS, row.IntervalNS, "")
+	appendRaw(f, p, seq, row.WallNS, row.BootNS, row.IntervalNS, row.Device)
 	for i := range row.Cells {
 		c, cell := f[rawValues+i], &row.Cells[i]
 		switch {
-		case !cell.Known:
+		case !cell.Known, math.IsNaN(cell.Float), math.IsInf(cell.Float, 0):
 			c.AppendNull()
 		case c.Type == schemas.Float64:
 			c.AppendFloat(cell.Float)

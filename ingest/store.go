@@ -229,6 +229,18 @@ func (s *Store) Add(seq uint64, subject string, data []byte) {
 	r.add(m)
 }
 
+// AddMessage takes a message that was made here (an import, a simulation) and never
+// travelled. It keeps none of it.
+func (s *Store) AddMessage(seq uint64, m *schemas.Message) {
+	s.seen = seq
+	r := s.run(m.Run)
+	if seq <= r.durable {
+		return
+	}
+	r.last, r.touched = seq, time.Now()
+	r.add(m)
+}
+
 func (s *Store) refuse(r *liveRun, seq uint64, data []byte, cause error) {
 	s.warn(fmt.Errorf("ingest: run %s: message %d: %w: kept aside", r.id, seq, cause))
 	r.newRefused[seq] = slices.Clone(data)
@@ -252,24 +264,29 @@ func (r *liveRun) add(m *schemas.Message) {
 		for j := range t.Blocks {
 			if b := &t.Blocks[j]; !b.Gap {
 				r.stamp(m, b.WallNS, b.BootNS)
-				appendBlock(r.frame(b.Table), m.Producer, t.Seq, b)
+				appendBlock(r.frame(b.Table, b.Rates != nil), m.Producer, t.Seq, b)
 				r.rows += b.Rows()
 			}
 		}
 		for j := range t.Rows {
 			r.stamp(m, t.Rows[j].WallNS, t.Rows[j].BootNS)
-			appendRow(r.frame(t.Rows[j].Table), m.Producer, t.Seq, &t.Rows[j])
+			appendRow(r.frame(t.Rows[j].Table, false), m.Producer, t.Seq, &t.Rows[j])
 			r.rows++
 		}
 	}
 }
 
-func (r *liveRun) frame(t *schemas.Table) columns.Frame {
+func (r *liveRun) frame(t *schemas.Table, rates bool) columns.Frame {
 	f := r.tables[t]
-	if f == nil {
-		f = rawFrame(t)
-		r.tables[t] = f
+	switch {
+	case f == nil:
+		f = rawFrame(t, rates)
+	case rates && !hasRates(t, f):
+		f = grow(t, f)
+	default:
+		return f
 	}
+	r.tables[t] = f
 	return f
 }
 

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/steadybench/steady/schemas"
 )
 
 // CSVRun is one run of an imported table: values at times, ascending.
@@ -23,6 +25,28 @@ type CSVRun struct {
 	IntervalNS, EndNS []int64
 	Value             []float64
 	Known             []bool // false: empty, NaN or null in the table
+}
+
+// Foreign returns the run as a load's throughput in unit a second.
+func (r *CSVRun) Foreign(unit string) *Foreign {
+	f := &Foreign{Kind: "csv", Run: r.Run, Start: r.Start, DurationNS: r.EndNS[len(r.EndNS)-1], Params: map[string]any{}}
+	if r.Run != "" {
+		f.Params["run"] = r.Run
+	}
+	ticks := make([]schemas.Tick, len(r.Value))
+	for i := range ticks {
+		row := schemas.NewRow(&schemas.Workload, 0, r.EndNS[i], r.IntervalNS[i])
+		row.SetText("driver", "csv")
+		row.SetText("unit", unit)
+		ticks[i].Rows = []schemas.Row{row}
+		if r.Known[i] {
+			row.SetFloat("operations", r.Value[i]*float64(r.IntervalNS[i])*1e-9)
+		} else {
+			ticks[i].Rows = append(ticks[i].Rows, schemas.QualityRow(0, r.EndNS[i], "nan", schemas.Workload.Name, "the table has no number here"))
+		}
+	}
+	f.Boots = [][]schemas.Tick{ticks}
+	return f
 }
 
 // ReadCSV reads a table with a heading of time and value, and run where there are

@@ -126,12 +126,12 @@ func (m *Metric) Curve(r *Run) (*Series, error) {
 		return nil, err
 	}
 	defer r.Release()
-	if m.Def.Quantile != 0 {
-		return x.QuantileSeries(&m.Def, x.Hosts[0])
-	}
 	device := Total
 	if m.Device != nil {
 		device = *m.Device
+	}
+	if m.Def.Quantile != 0 {
+		return x.QuantileSeries(&m.Def, x.Hosts[0], device)
 	}
 	return x.role(&m.Def, roleHosts(r.Manifest, m.Role), device)
 }
@@ -217,7 +217,7 @@ func (s *Scenario) each(t *schemas.Table, yield func(place int, m Metric) error)
 // cell forms one metric in one run.
 func (x *Table) cell(c *Cell, def *schemas.Metric, hosts []string, device string, w Window) (err error) {
 	if def.Quantile != 0 {
-		c.Value, c.Count, err = x.Quantile(def, hosts, w.FromNS, w.ToNS)
+		c.Value, c.Count, err = x.Quantile(def, hosts, device, w.FromNS, w.ToNS)
 		return err
 	}
 	c.Series, err = x.role(def, hosts, device)
@@ -264,7 +264,9 @@ func (x *Table) places(m *schemas.Manifest) []place {
 				continue
 			}
 			for _, d := range x.Devices {
-				out = append(out, place{role, h, d})
+				if d != schemas.All || !summable(x.Schema) {
+					out = append(out, place{role, h, d})
+				}
 			}
 		}
 	}

@@ -36,20 +36,21 @@ type column struct {
 	says map[string]bool
 }
 
-func newTable(t *schemas.Table, f *columns.File) (*Table, error) {
+func newTable(t *schemas.Table, version int, f *columns.File) (*Table, error) {
 	x := &Table{Schema: t, file: f, groups: map[[2]string][]int32{}, columns: map[string]*column{}, ticks: map[string][]int32{}, counts: map[string]int{}}
+	names := []string{"elapsed_ns", "interval_ns", "host"}
 	for _, c := range append(slices.Clone(t.CommonColumns()), t.Columns...) {
 		col := f.Columns().Column(c.Name)
-		if col == nil {
+		switch {
+		case col == nil && version < t.Version && !slices.Contains(names, c.Name):
+			continue // a later version has added it
+		case col == nil:
 			return nil, fmt.Errorf("no column %s", c.Name)
-		}
-		if c.Name != "time" && col.Type != c.Physical() {
+		case c.Name != "time" && col.Type != c.Physical():
 			return nil, fmt.Errorf("column %s has another type than table %s", c.Name, t.Name)
+		case c.Name == "device":
+			names = append(names, c.Name)
 		}
-	}
-	names := []string{"elapsed_ns", "interval_ns", "host"}
-	if t.Device != "" {
-		names = append(names, "device")
 	}
 	frame, err := f.Read(names...)
 	if err != nil {
@@ -60,7 +61,7 @@ func newTable(t *schemas.Table, f *columns.File) (*Table, error) {
 	var group []int32
 	for i, host := range frame[2].Texts {
 		k := [2]string{host, ""}
-		if t.Device != "" {
+		if len(frame) > 3 {
 			k[1] = frame[3].Texts[i]
 		}
 		if i == 0 || k != last {
@@ -98,11 +99,17 @@ func (x *Table) use(names ...[]string) error {
 		if x.columns[name] != nil {
 			continue
 		}
-		f, err := x.file.Read(name)
-		if err != nil {
-			return err
+		c := &column{Column: &columns.Column{Ints: make([]int64, x.elapsed.Len()), Known: make([]bool, x.elapsed.Len())}, def: &schemas.Column{}, says: map[string]bool{}}
+		if i := x.Schema.Column(name); i >= 0 {
+			c.def = &x.Schema.Columns[i]
 		}
-		c := &column{Column: f[0], def: &x.Schema.Columns[x.Schema.Column(name)], says: map[string]bool{}}
+		if x.file.Columns().Column(name) != nil { // else of a version before it came
+			f, err := x.file.Read(name)
+			if err != nil {
+				return err
+			}
+			c.Column = f[0]
+		}
 		for k, rows := range x.groups {
 			c.says[k[0]] = c.says[k[0]] || slices.ContainsFunc(rows, func(i int32) bool { return !c.Null(int(i)) })
 		}
@@ -140,17 +147,22 @@ func inTotal(t *schemas.Table, device string) bool {
 	return !slices.ContainsFunc(t.NoTotal, func(prefix string) bool { return strings.HasPrefix(device, prefix) })
 }
 
-// Series forms a metric of one host; device Total is the sum over devices that are
+// Series forms a metric of one host from the increments, or where a row was imported
+// from a tool that prints the metric, from that; device Total is the sum over devices that are
 // counted nowhere else (schemas.Table.NoTotal), of those known at each tick. It panics
 // on a metric with a quantile: see Quantile.
 func (x *Table) Series(m *schemas.Metric, host, device string) (*Series, error) {
 	if m.Quantile != 0 {
 		panic("loaders: a quantile is no series of sums")
 	}
-	if err := x.use(m.Plus, m.Minus, m.Per); err != nil {
+	var told []string
+	if x.file.Columns().Column(m.Name) != nil && x.Schema.Column(m.Name) < 0 {
+		told = []string{m.Name}
+	}
+	if err := x.use(m.Plus, m.Minus, m.Per, told); err != nil {
 		return nil, err
 	}
-	if x.Schema.Device == "" || device != Total {
+	if x.Schema.Device == "" || device != Total || !summable(x.Schema) {
 		return x.ofDevice(m, host, device), nil
 	}
 	return x.total(m, host)
@@ -162,9 +174,12 @@ func (x *Table) ofDevice(m *schemas.Metric, host, device string) *Series {
 	n := len(rows)
 	s := &Series{EndNS: make([]int64, n), IntervalNS: make([]int64, n), Num: make([]float64, n), Den: make([]float64, n), Known: make([]bool, n)}
 	elapsed, interval := x.elapsed, x.interval
-	factor := cmp.Or(m.Factor, 1)
 	plus, minus, per := x.cols(m.Plus), x.cols(m.Minus), x.cols(m.Per)
 	gauge := x.gauge(m)
+	told := x.columns[m.Name]
+	if told != nil && x.Schema.Column(m.Name) >= 0 {
+		told = nil // a gauge's metric has the column's name
+	}
 	for k, row := range rows {
 		i := int(row)
 		s.EndNS[k] = elapsed.Ints[i]
@@ -173,30 +188,37 @@ func (x *Table) ofDevice(m *schemas.Metric, host, device string) *Series {
 		}
 		s.IntervalNS[k] = interval.Ints[i]
 		seconds := float64(interval.Ints[i]) * 1e-9
-		num, ok := sum(plus, host, i, m.Per != nil)
-		if !ok {
-			continue
+		s.Num[k], s.Den[k], s.Known[k] = form(m, plus, minus, per, host, i, seconds, gauge)
+		if !s.Known[k] && told != nil && !told.Null(i) {
+			s.Num[k], s.Den[k], s.Known[k] = told.Floats[i]*seconds, seconds, true
 		}
-		less, ok := sum(minus, host, i, false)
-		if !ok {
-			continue
-		}
-		num = factor * (num - less)
-		den := seconds
-		switch {
-		case m.Per != nil:
-			if den, ok = sum(per, host, i, true); !ok {
-				continue
-			}
-			if gauge { // a mean latency counts as often as there were operations
-				num *= den
-			}
-		case gauge:
-			num *= seconds
-		}
-		s.Num[k], s.Den[k], s.Known[k] = num, den, true
 	}
 	return s
+}
+
+// form forms the metric of row i, which is so many seconds long, from the columns.
+func form(m *schemas.Metric, plus, minus, per []*column, host string, i int, seconds float64, gauge bool) (num, den float64, ok bool) {
+	if num, ok = sum(plus, host, i, m.Per != nil); !ok {
+		return 0, 0, false
+	}
+	less, ok := sum(minus, host, i, false)
+	if !ok {
+		return 0, 0, false
+	}
+	num = cmp.Or(m.Factor, 1) * (num - less)
+	den = seconds
+	switch {
+	case m.Per != nil:
+		if den, ok = sum(per, host, i, true); !ok {
+			return 0, 0, false
+		}
+		if gauge { // a mean latency counts as often as there were operations
+			num *= den
+		}
+	case gauge:
+		num *= seconds
+	}
+	return num, den, true
 }
 
 // gauge reports whether the metric's numerator is a level.
@@ -247,7 +269,12 @@ func (x *Table) total(m *schemas.Metric, host string) (*Series, error) {
 	}
 	n := x.counts[host]
 	out := &Series{EndNS: make([]int64, n), IntervalNS: make([]int64, n), Num: make([]float64, n), Den: make([]float64, n), Known: make([]bool, n)}
-	for _, d := range x.Devices {
+	whole := make([]bool, n) // a row for all devices told it
+	devices := slices.DeleteFunc(slices.Clone(x.Devices), func(d string) bool { return d == schemas.All })
+	if len(devices) < len(x.Devices) {
+		devices = slices.Insert(devices, 0, schemas.All) // first: it leaves the others nothing to add
+	}
+	for _, d := range devices {
 		if !inTotal(x.Schema, d) {
 			continue
 		}
@@ -257,9 +284,10 @@ func (x *Table) total(m *schemas.Metric, host string) (*Series, error) {
 			if out.EndNS[j] == 0 {
 				out.EndNS[j] = part.EndNS[k]
 			}
-			if !part.Known[k] {
+			if !part.Known[k] || whole[j] {
 				continue
 			}
+			whole[j] = d == schemas.All
 			out.Num[j] += part.Num[k]
 			if m.Per != nil { // shares add up part by part, rates share one clock
 				out.Den[j] += part.Den[k]
@@ -371,14 +399,14 @@ func in(end, interval, from, to int64) bool {
 // Quantile returns a quantile metric over a window, in the metric's unit, from the
 // merged histograms of the hosts, and the observations behind it: 0 if there are none,
 // or no row has a histogram. Percentiles are never averaged.
-func (x *Table) Quantile(m *schemas.Metric, hosts []string, fromNS, toNS int64) (value float64, count int64, err error) {
+func (x *Table) Quantile(m *schemas.Metric, hosts []string, device string, fromNS, toNS int64) (value float64, count int64, err error) {
 	if err := x.use(m.Plus); err != nil {
 		return 0, 0, err
 	}
 	c := x.columns[m.Plus[0]]
 	var out *hdrhistogram.Histogram
 	for _, host := range hosts {
-		for _, row := range x.groups[[2]string{host, ""}] {
+		for _, row := range x.groups[[2]string{host, device}] {
 			i := int(row)
 			if c.Null(i) || x.interval.Null(i) || !in(x.elapsed.Ints[i], x.interval.Ints[i], fromNS, toNS) {
 				continue
@@ -403,13 +431,13 @@ func (x *Table) Quantile(m *schemas.Metric, hosts []string, fromNS, toNS int64) 
 }
 
 // QuantileSeries returns the quantile of each row, for looking at: it can't be summed.
-func (x *Table) QuantileSeries(m *schemas.Metric, host string) (*Series, error) {
+func (x *Table) QuantileSeries(m *schemas.Metric, host, device string) (*Series, error) {
 	if err := x.use(m.Plus); err != nil {
 		return nil, err
 	}
 	c := x.columns[m.Plus[0]]
 	s := &Series{}
-	for _, row := range x.groups[[2]string{host, ""}] {
+	for _, row := range x.groups[[2]string{host, device}] {
 		i := int(row)
 		s.EndNS = append(s.EndNS, x.elapsed.Ints[i])
 		s.IntervalNS = append(s.IntervalNS, x.interval.Ints[i])

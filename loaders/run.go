@@ -108,8 +108,8 @@ func (r *Run) Table(t *schemas.Table) (*Table, error) {
 	if entry == nil {
 		return nil, fmt.Errorf("loaders: %s: %w: no rows of table %s", r.Dir, ErrNoData, t.Name)
 	}
-	if entry.Version != t.Version {
-		return nil, fmt.Errorf("loaders: %s: table %s has version %d, this steady reads %d", r.Dir, t.Name, entry.Version, t.Version)
+	if entry.Version > t.Version {
+		return nil, fmt.Errorf("loaders: %s: table %s has version %d, this steady reads up to %d: take a newer one", r.Dir, t.Name, entry.Version, t.Version)
 	}
 	path := filepath.Join(r.Dir, t.Name+".parquet")
 	if err := check(path, entry); err != nil {
@@ -119,7 +119,7 @@ func (r *Run) Table(t *schemas.Table) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := newTable(t, f)
+	x, err := newTable(t, entry.Version, f)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("loaders: %s: %w", path, err)

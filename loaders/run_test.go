@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -122,7 +123,13 @@ func (l *lab) make(r run) *Run {
 		for _, x := range r.ticks {
 			if x.host == h {
 				seq++
-				data, err := schemas.NewEncoder(p).Encode([]*schemas.Tick{{Seq: seq, Blocks: x.b, Rows: x.rows}})
+				tick := schemas.Tick{Seq: seq, Blocks: x.b, Rows: x.rows}
+				if len(x.b) > 0 && x.b[0].Rates != nil { // which don't travel
+					l.seq++
+					l.s.AddMessage(l.seq, &schemas.Message{Producer: p, Ticks: []schemas.Tick{tick}})
+					continue
+				}
+				data, err := schemas.NewEncoder(p).Encode([]*schemas.Tick{&tick})
 				send(p.Subject(), data, err)
 			}
 		}
@@ -394,20 +401,20 @@ func TestQuantilesOfMergedHistograms(t *testing.T) {
 	x := l.table(l.make(run{system: "s", scenario: "c", roles: map[string][]string{"a": {"load"}, "b": {"load"}}, ticks: ticks}), &schemas.Workload)
 	for _, name := range []string{"latency_p50", "latency_p90", "latency_p99", "latency_p99_9"} {
 		m := metric(t, &schemas.Workload, name)
-		v, n, err := x.Quantile(m, []string{"a", "b"}, 2*second, 9*second)
+		v, n, err := x.Quantile(m, []string{"a", "b"}, "", 2*second, 9*second)
 		if want := float64(all.ValueAtQuantile(100*m.Quantile)) * 1e-9; err != nil || n != 2800 || v != want {
 			t.Errorf("%s: %v of %d, want %v: %v", name, v, n, want, err)
 		}
 	}
 	p50 := metric(t, &schemas.Workload, "latency_p50")
-	if _, n, err := x.Quantile(p50, []string{"a", "b"}, 10*second, 99*second); n != 0 || err != nil {
+	if _, n, err := x.Quantile(p50, []string{"a", "b"}, "", 10*second, 99*second); n != 0 || err != nil {
 		t.Errorf("of nothing: %d %v", n, err)
 	}
-	s, err := x.QuantileSeries(p50, "b")
+	s, err := x.QuantileSeries(p50, "b", "")
 	if err != nil || len(s.EndNS) != 11 || !s.Known[0] || s.Known[10] {
 		t.Errorf("%+v %v", s, err)
 	}
-	if s, err := x.QuantileSeries(p50, "a"); err != nil || s.Known[10] {
+	if s, err := x.QuantileSeries(p50, "a", ""); err != nil || s.Known[10] {
 		t.Errorf("%+v %v", s, err)
 	}
 	l.want("throughput", l.values(x, "a", "", "throughput")[:14], "200.00 200.00 ")
@@ -435,13 +442,13 @@ func TestHistogramsThatCanNotBeMerged(t *testing.T) {
 	}
 	x := l.table(l.make(run{system: "s", scenario: "c", ticks: []hostTick{workload("h", 1, 1, b), workload("h", 2, 1, histogram(1e9)), workload("h", 3, 1, []byte("none"))}}), &schemas.Workload)
 	m := metric(t, &schemas.Workload, "latency_p50")
-	if _, _, err := x.Quantile(m, []string{"h"}, 0, 2*second); err == nil || !strings.Contains(err.Error(), "row 1: 1 values do not fit") {
+	if _, _, err := x.Quantile(m, []string{"h"}, "", 0, 2*second); err == nil || !strings.Contains(err.Error(), "row 1: 1 values do not fit") {
 		t.Error(err)
 	}
-	if _, _, err := x.Quantile(m, []string{"h"}, 2*second, 3*second); err == nil || !strings.Contains(err.Error(), "row 2") {
+	if _, _, err := x.Quantile(m, []string{"h"}, "", 2*second, 3*second); err == nil || !strings.Contains(err.Error(), "row 2") {
 		t.Error(err)
 	}
-	if _, err := x.QuantileSeries(m, "h"); err == nil {
+	if _, err := x.QuantileSeries(m, "h", ""); err == nil {
 		t.Error("a series of what can't be read")
 	}
 }
@@ -647,7 +654,7 @@ func TestDamagedFolders(t *testing.T) {
 		}, "load.parquet", os.ErrNotExist},
 		{"table version", manifest(`"table": "load",
       "version": 1`, `"table": "load",
-      "version": 2`), "table load has version 2, this steady reads 1", nil},
+      "version": 2`), "table load has version 2, this steady reads up to 1", nil},
 		{"manifest version", manifest(schemas.ManifestSchema, "steady.manifest/7"), `manifest of schema "steady.manifest/7", this steady reads steady.manifest/1`, nil},
 		{"manifest", manifest("{", "["), "manifest.json: ", nil},
 		{"no manifest", func(t *testing.T, dir string) {
@@ -713,9 +720,51 @@ func TestFilesOfAnotherShape(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if _, err := newTable(&schemas.Load, f); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := newTable(&schemas.Load, 1, f); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v, want a word of %s", err, tt.want)
 		}
+	}
+}
+
+// rates is a tool's own figures of two seconds that end so many seconds after the start.
+func rates(at int64, t *schemas.Table, metric string, of map[string]float64) hostTick {
+	b := schemas.Block{Table: t, WallNS: start + at*second, BootNS: at * second, IntervalNS: 2 * second}
+	b.Devices = slices.Sorted(maps.Keys(of))
+	b.Resize(len(b.Devices))
+	for i, d := range b.Devices {
+		b.SetRate(i, metric, of[d])
+	}
+	return hostTick{"h", at, []schemas.Block{b}, nil}
+}
+
+// A tool's own figures stand where there are no increments: from the first row on, over
+// the interval that the tool says, and its own total is the total.
+func TestAToolsOwnFigures(t *testing.T) {
+	l := newLab(t)
+	x := l.table(l.make(run{system: "s", scenario: "c", ticks: []hostTick{
+		rates(2, &schemas.CPU, "user_pct", map[string]float64{"all": 21, "0": 10, "1": 30}),
+		rates(4, &schemas.CPU, "user_pct", map[string]float64{"0": 40, "1": 60}),
+		rates(6, &schemas.CPU, "user_pct", map[string]float64{"all": math.NaN(), "0": math.Inf(1), "1": 8}),
+	}}), &schemas.CPU)
+	user := metric(t, &schemas.CPU, "user_pct")
+	for device, want := range map[string]string{"0": "10.00 40.00 -", "1": "30.00 60.00 8.00", "all": "21.00 -", Total: "21.00 50.00 8.00"} {
+		if got := text(series(t, x, user, "h", device)); got != want {
+			t.Errorf("device %q: %s, want %s", device, got, want)
+		}
+	}
+	if s := series(t, x, user, "h", Total); s.IntervalNS[0] != 2*second || s.EndNS[0] != 2*second {
+		t.Errorf("%+v: the first interval is the tool's", s)
+	}
+	if s := series(t, x, metric(t, &schemas.CPU, "system_pct"), "h", Total); slices.Contains(s.Known, true) {
+		t.Errorf("%+v: nobody said it", s)
+	}
+	disk := l.table(l.make(run{system: "s", scenario: "d", ticks: []hostTick{
+		rates(2, &schemas.Disk, "read_bytes_per_s", map[string]float64{"sda": 100, "sdb": 20, "dm-0": 120}),
+		read("h", 4, &schemas.Disk, row{"sda", map[string]int64{"read_bytes": 1000}}),
+		read("h", 5, &schemas.Disk, row{"sda", map[string]int64{"read_bytes": 1700}}),
+	}}), &schemas.Disk)
+	if got := text(series(t, disk, metric(t, &schemas.Disk, "read_bytes_per_s"), "h", Total)); got != "120.00 - 700.00" {
+		t.Errorf("%s: increments come first", got)
 	}
 }
 

@@ -19,6 +19,8 @@ type Description struct {
 	Version int                 `json:"version"`
 	Device  string              `json:"device,omitempty"`
 	Columns []ColumnDescription `json:"columns"`
+	// Stored are the columns behind them: a foreign tool's own rates.
+	Stored []ColumnDescription `json:"stored,omitempty"`
 }
 
 // ColumnDescription is one column's facts.
@@ -42,6 +44,9 @@ func (t *Table) Describe() Description {
 			cd.Metric, cd.Direction = m.Name, m.Better
 		}
 		d.Columns = append(d.Columns, cd)
+	}
+	for _, m := range t.Stored() {
+		d.Stored = append(d.Stored, ColumnDescription{Name: m.Name, Unit: m.Unit, Kind: "rate", Metric: m.Name, Direction: m.Better, Sar: m.Sar, Help: m.Help})
 	}
 	return d
 }
@@ -71,10 +76,17 @@ func (t *Table) FileMetadata() (map[string]string, error) {
 		f.Metadata = arrow.NewMetadata([]string{"unit", "help"}, []string{c.Unit, c.Help})
 		fields = append(fields, f)
 	}
-	for i, c := range t.Describe().Columns {
-		fields = append(fields, arrow.Field{Name: c.Name, Type: arrowType(&t.Columns[i]), Nullable: true,
+	described := t.Describe()
+	add := func(c ColumnDescription, as arrow.DataType) {
+		fields = append(fields, arrow.Field{Name: c.Name, Type: as, Nullable: true,
 			Metadata: arrow.NewMetadata([]string{"unit", "kind", "direction", "sar", "help"},
 				[]string{c.Unit, c.Kind, string(c.Direction), c.Sar, c.Help})})
+	}
+	for i, c := range described.Columns {
+		add(c, arrowType(&t.Columns[i]))
+	}
+	for _, c := range described.Stored {
+		add(c, arrow.PrimitiveTypes.Float64)
 	}
 	var b bytes.Buffer
 	w := ipc.NewWriter(&b, ipc.WithSchema(arrow.NewSchema(fields, nil)))
@@ -108,6 +120,11 @@ increments over the sum of the intervals, or of the whole, of the rows in the wi
 | gauge | as read | its mean, weighted by interval |
 | amount | what happened in the row's interval | see the derived metrics |
 | text, histogram | as given | |
+
+Behind its columns a file has, as float64, each metric that sar or another tool prints
+(those with a name in the column sar): where data were imported from such a tool its own
+figure stands there, and the increments are null. A row of device ` + "`all`" + ` is such a tool's
+own total.
 
 Every file begins with:
 

@@ -165,6 +165,9 @@ func TestFileMetadata(t *testing.T) {
 			t.Fatalf("%s: %v", table.Name, err)
 		}
 		want := append(slices.Clone(table.CommonColumns()), table.Columns...)
+		for _, m := range table.Stored() {
+			want = append(want, Column{Name: m.Name, Unit: m.Unit, Kind: Gauge, Float: true, Help: m.Help})
+		}
 		fields := r.Schema().Fields()
 		if len(fields) != len(want) {
 			t.Fatalf("%s: %d fields of %d", table.Name, len(fields), len(want))

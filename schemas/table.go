@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kind tells how a column's numbers behave, and with that how its increments and
@@ -121,6 +122,10 @@ type Metric struct {
 	Help     string
 }
 
+// All is the device of a row that stands for all devices of its table: foreign tools
+// print such totals, sources never do. Where there is one it is the total.
+const All = "all"
+
 // Table is a kind of rows. Every file of it carries all of its columns.
 type Table struct {
 	Name    string
@@ -173,6 +178,32 @@ func (t *Table) Metric(name string) (Metric, bool) {
 	}
 	return Metric{}, false
 }
+
+// Stored returns the metrics that the table's files can also hold as they are, in a
+// float64 column of the metric's name: those that sar, perf or another tool prints. A
+// row has either its increments or, where it was imported from such a tool, these.
+func (t *Table) Stored() []Metric {
+	if t.Typed {
+		return nil
+	}
+	if s, ok := stored.Load(t); ok {
+		return s.([]Metric)
+	}
+	var out []Metric
+	for _, m := range t.Metrics() {
+		if m.Sar != "" && t.Column(m.Name) < 0 {
+			out = append(out, m)
+		}
+	}
+	stored.Store(t, out)
+	return out
+}
+
+// stored remembers what Stored found, by table: none changes once it is in use.
+var stored sync.Map
+
+// Of returns the metric that column j forms by itself.
+func (t *Table) Of(j int) (Metric, bool) { return t.metric(&t.Columns[j]) }
 
 // Whole returns the columns whose sum is a row's whole.
 func (t *Table) Whole() []string {

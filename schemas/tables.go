@@ -6,7 +6,7 @@ var Tables = []*Table{&CPU, &Memory, &Disk, &Net, &Load, &Paging, &Pressure, &Co
 // CPU is one logical CPU at one tick: the cpuN lines of /proc/stat (proc_stat(5)),
 // in USER_HZ ticks since boot. The kernel's summary line is not kept: after a CPU
 // went away it falls, the sum over CPUs with known increments does not.
-var CPU = Table{Name: "cpu", Version: 1, Device: "cpu", Alike: true, Class: "cpu", Columns: []Column{
+var CPU = Table{Name: "cpu", Version: 2, Device: "cpu", Alike: true, Class: "cpu", Columns: []Column{
 	{Name: "user_ticks", Unit: "tick", Kind: Share, Sar: "%user", Help: "user mode, guest time included"},
 	{Name: "nice_ticks", Unit: "tick", Kind: Share, Sar: "%nice", Help: "user mode with low priority, guest_nice included"},
 	{Name: "system_ticks", Unit: "tick", Kind: Share, Sar: "%system", Help: "kernel mode"},
@@ -25,7 +25,7 @@ var CPU = Table{Name: "cpu", Version: 1, Device: "cpu", Alike: true, Class: "cpu
 }, Help: "per CPU, from /proc/stat"}
 
 // Memory is /proc/meminfo (proc_meminfo(5)), its kB brought to bytes.
-var Memory = Table{Name: "memory", Version: 1, Class: "memory", Columns: []Column{
+var Memory = Table{Name: "memory", Version: 2, Class: "memory", Columns: []Column{
 	{Name: "total_bytes", Unit: "B", Kind: Gauge, Source: "MemTotal", Mul: 1024, Help: "usable memory"},
 	{Name: "free_bytes", Unit: "B", Kind: Gauge, Source: "MemFree", Mul: 1024, Sar: "kbmemfree", Help: "not used at all"},
 	{Name: "available_bytes", Unit: "B", Kind: Gauge, Source: "MemAvailable", Mul: 1024, Better: Higher, Sar: "kbavail", Help: "the kernel's estimate of what new programs can have without swapping; null before Linux 3.14"},
@@ -92,7 +92,7 @@ var Memory = Table{Name: "memory", Version: 1, Class: "memory", Columns: []Colum
 // Disk is one block device: /proc/diskstats (Documentation/admin-guide/iostats.rst),
 // its 512-byte sectors brought to bytes and its milliseconds to nanoseconds.
 // Partitions are left out: their whole device counts them.
-var Disk = Table{Name: "disk", Version: 1, Device: "disk", Class: "disk",
+var Disk = Table{Name: "disk", Version: 2, Device: "disk", Class: "disk",
 	NoTotal: []string{"dm-", "md", "loop", "ram", "zram", "drbd", "bcache"},
 	Columns: []Column{
 		{Name: "reads", Kind: Counter, Sar: "rtps", Help: "reads completed"},
@@ -118,7 +118,7 @@ var Disk = Table{Name: "disk", Version: 1, Device: "disk", Class: "disk",
 	}, Help: "per block device, from /proc/diskstats"}
 
 // Net is one network interface: /proc/net/dev (proc_pid_net(5)).
-var Net = Table{Name: "net", Version: 1, Device: "interface", Class: "net",
+var Net = Table{Name: "net", Version: 2, Device: "interface", Class: "net",
 	NoTotal: []string{"lo"}, Columns: []Column{
 		{Name: "rx_bytes", Unit: "B", Kind: Counter, Sar: "rxkB/s", Help: "bytes received"},
 		{Name: "rx_packets", Kind: Counter, Sar: "rxpck/s", Help: "packets received"},
@@ -149,7 +149,7 @@ var Load = Table{Name: "load", Version: 1, Class: "load", Columns: []Column{
 }, Help: "from /proc/loadavg and /proc/stat"}
 
 // Paging is /proc/vmstat (proc_vmstat(5)); KiB brought to bytes.
-var Paging = Table{Name: "paging", Version: 1, Class: "paging", Columns: []Column{
+var Paging = Table{Name: "paging", Version: 2, Class: "paging", Columns: []Column{
 	{Name: "pgpgin_bytes", Unit: "B", Kind: Counter, Source: "pgpgin", Mul: 1024, Sar: "pgpgin/s", Help: "paged in from disk"},
 	{Name: "pgpgout_bytes", Unit: "B", Kind: Counter, Source: "pgpgout", Mul: 1024, Sar: "pgpgout/s", Help: "paged out to disk"},
 	{Name: "pgfault", Unit: "page", Kind: Counter, Source: "pgfault", Sar: "fault/s", Help: "page faults, minor and major"},
@@ -180,7 +180,7 @@ var Paging = Table{Name: "paging", Version: 1, Class: "paging", Columns: []Colum
 }, Help: "from /proc/vmstat"}
 
 // Pressure is /proc/pressure (Documentation/accounting/psi.rst), one row a resource.
-var Pressure = Table{Name: "pressure", Version: 1, Device: "resource", NoTotal: []string{""}, Class: "pressure", Columns: []Column{
+var Pressure = Table{Name: "pressure", Version: 2, Device: "resource", NoTotal: []string{""}, Class: "pressure", Columns: []Column{
 	{Name: "some_ns", Unit: "ns", Kind: Busy, Mul: 1000, Better: Lower, Sar: "%s{cpu,io,mem}", Help: "time in which at least one task waited for the resource"},
 	{Name: "full_ns", Unit: "ns", Kind: Busy, Mul: 1000, Better: Lower, Sar: "%f{io,mem}", Help: "time in which all non-idle tasks waited; for cpu always 0 system-wide, null before Linux 5.13"},
 	{Name: "some_avg10_pct", Unit: "%", Kind: Gauge, Div: 100, Better: Lower, Sar: "%s{cpu,io,mem}-10", Help: "the kernel's 10 s average of some"},
@@ -199,18 +199,32 @@ var Collector = Table{Name: "collector", Version: 1, Device: "part", NoTotal: []
 	{Name: "failed", Kind: Counter, Help: "readings of the source that failed (row of a source)"},
 }, Help: "what measuring costs"}
 
-// Workload is what the workload generator did in each interval.
-var Workload = Table{Name: "workload", Version: 1, Typed: true, Class: "workload", Columns: []Column{
-	{Name: "driver", Kind: Text, Help: "which driver made the row"},
-	{Name: "unit", Kind: Text, Help: "what is counted: request, transaction, bit"},
+// Workload is what the workload generator did in each interval. A generator that does
+// several things at once has a part of each; their sums would mean nothing.
+var Workload = Table{Name: "workload", Version: 2, Typed: true, Device: "part", NoTotal: []string{""}, Class: "workload", Columns: []Column{
+	{Name: "driver", Kind: Text, Help: "which driver or tool made the row"},
+	{Name: "unit", Kind: Text, Help: "what is counted: request, transaction, event, bit"},
 	{Name: "operations", Kind: Amount, Float: true, Help: "successful operations in the interval; a tool that prints only a rate gives rate x interval"},
 	{Name: "errors", Kind: Amount, Help: "failed operations in the interval"},
 	{Name: "latency_mean_s", Unit: "s", Kind: Gauge, Float: true, Help: "mean latency of the interval's operations"},
 	{Name: "latency_p50_s", Unit: "s", Kind: Gauge, Float: true, Help: "median latency of the interval"},
+	{Name: "latency_p90_s", Unit: "s", Kind: Gauge, Float: true, Help: "90th percentile of the interval"},
 	{Name: "latency_p95_s", Unit: "s", Kind: Gauge, Float: true, Help: "95th percentile of the interval"},
 	{Name: "latency_p99_s", Unit: "s", Kind: Gauge, Float: true, Help: "99th percentile of the interval"},
+	{Name: "latency_p99_9_s", Unit: "s", Kind: Gauge, Float: true, Help: "99.9th percentile of the interval"},
 	{Name: "latency_max_s", Unit: "s", Kind: Gauge, Float: true, Help: "longest latency of the interval"},
 	{Name: "latency_hist", Unit: "ns", Kind: Histogram, Help: "HdrHistogram of the interval, nanoseconds, compressed V2"},
+	{Name: "received_bytes", Unit: "B", Kind: Amount, Float: true, Help: "payload that the generator received in the interval"},
+	{Name: "reads", Unit: "query", Kind: Amount, Float: true, Help: "reading queries of the interval's transactions"},
+	{Name: "writes", Unit: "query", Kind: Amount, Float: true, Help: "writing queries"},
+	{Name: "others", Unit: "query", Kind: Amount, Float: true, Help: "other queries: begin, commit"},
+	{Name: "reconnects", Kind: Amount, Float: true, Help: "connections made again in the interval"},
+	{Name: "queue", Kind: Gauge, Float: true, Help: "operations waiting to begin, of an open load"},
+	{Name: "concurrency", Kind: Gauge, Float: true, Help: "operations in progress, of an open load"},
+	{Name: "retransmits", Kind: Amount, Float: true, Help: "TCP segments sent again in the interval"},
+	{Name: "packets", Kind: Amount, Float: true, Help: "datagrams sent and expected to arrive"},
+	{Name: "lost", Kind: Amount, Float: true, Help: "of them, those that did not; negative where ones of an earlier interval came late"},
+	{Name: "jitter_s", Unit: "s", Kind: Gauge, Float: true, Help: "RFC 1889 jitter of the datagrams"},
 }, Derived: []Metric{
 	{Name: "throughput", Unit: "1/s", Better: Higher, Plus: []string{"operations"}, Help: "successful operations a second"},
 	{Name: "error_pct", Unit: "%", Better: Lower, Factor: 100, Plus: []string{"errors"}, Per: []string{"operations", "errors"}, Help: "failed operations, of all"},
@@ -219,6 +233,11 @@ var Workload = Table{Name: "workload", Version: 1, Typed: true, Class: "workload
 	{Name: "latency_p90", Unit: "s", Better: Lower, Plus: []string{"latency_hist"}, Quantile: 0.9, Help: "90th percentile of the merged histograms"},
 	{Name: "latency_p99", Unit: "s", Better: Lower, Plus: []string{"latency_hist"}, Quantile: 0.99, Help: "99th percentile of the merged histograms"},
 	{Name: "latency_p99_9", Unit: "s", Better: Lower, Plus: []string{"latency_hist"}, Quantile: 0.999, Help: "99.9th percentile of the merged histograms; needs 10,000 operations"},
+	{Name: "received_bytes_per_s", Unit: "B/s", Better: Higher, Plus: []string{"received_bytes"}, Help: "payload received"},
+	{Name: "queries_per_s", Unit: "1/s", Better: Higher, Plus: []string{"reads", "writes", "others"}, Help: "queries of all kinds"},
+	{Name: "retransmits_per_s", Unit: "1/s", Better: Lower, Plus: []string{"retransmits"}, Help: "TCP segments sent again"},
+	{Name: "loss_pct", Unit: "%", Better: Lower, Factor: 100, Plus: []string{"lost"}, Per: []string{"packets"}, Help: "datagrams lost: sums over sums, never a mean of percentages"},
+	{Name: "jitter", Unit: "s", Better: Lower, Plus: []string{"jitter_s"}, Per: []string{"packets"}, Help: "jitter, weighted by datagrams"},
 }, Help: "the load generator's own samples"}
 
 // Summary is what exists once a run: a tool's own totals and percentiles.
@@ -238,7 +257,7 @@ var Quality = Table{Name: "quality", Version: 1, Typed: true, Class: "quality", 
 	{Name: "table", Kind: Text, Help: "the table concerned"},
 	{Name: "column", Kind: Text, Help: "the column concerned; empty for all"},
 	{Name: "part", Kind: Text, Help: "the device concerned; empty for all"},
-	{Name: "reason", Kind: Text, Help: "first, reset, retreat, hotplug, gap, large, clock-step, late, missed, failed, skipped, absent, nan, reboot"},
+	{Name: "reason", Kind: Text, Help: "first, reset, retreat, hotplug, gap, large, clock-step, late, missed, failed, skipped, absent, nan, reboot, suspend, restart, clock-source, multiplexed, impossible, locale, repaired, coarse"},
 	{Name: "previous", Kind: Text, Help: "the reading before, decimal"},
 	{Name: "current", Kind: Text, Help: "the reading itself, decimal"},
 	{Name: "detail", Kind: Text, Help: "in words"},

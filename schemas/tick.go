@@ -24,6 +24,12 @@ type Block struct {
 	Devices []string
 	Values  []int64
 	Known   []bool
+	// IntervalNS is the length of the interval that ends here, where a foreign tool
+	// says so; 0: the time since the block before.
+	IntervalNS int64
+	// Rates are a foreign tool's own rates and percentages, row-major, len(Devices) x
+	// Table.Stored(), NaN for null; nil where there are none. They don't travel.
+	Rates []float64
 }
 
 // Rows returns the number of rows of the block.
@@ -47,6 +53,20 @@ func (b *Block) Resize(n int) {
 func (b *Block) Set(r, c int, v int64) {
 	i := r*len(b.Table.Columns) + c
 	b.Values[i], b.Known[i] = v, true
+}
+
+// SetRate sets the named one of Table.Stored() in row r. It panics if there is no such
+// metric: the names are the program's, not the file's.
+func (b *Block) SetRate(r int, metric string, v float64) {
+	stored := b.Table.Stored()
+	k := slices.IndexFunc(stored, func(m Metric) bool { return m.Name == metric })
+	if k < 0 {
+		panic("schemas: table " + b.Table.Name + " stores no " + metric)
+	}
+	for len(b.Rates) < b.Rows()*len(stored) {
+		b.Rates = append(b.Rates, math.NaN())
+	}
+	b.Rates[r*len(stored)+k] = v
 }
 
 // SetDevice names row r, which must be at most one past the last. It allocates only
@@ -73,7 +93,10 @@ type Cell struct {
 
 // Row is one row of a typed table. Cells are in the order of the table's columns.
 type Row struct {
-	Table      *Table
+	Table *Table
+	// Device is the part of the host or the load that the row is about, in a table
+	// that has devices.
+	Device     string
 	WallNS     int64 // wall clock at the end of the row's interval
 	BootNS     int64 // CLOCK_BOOTTIME at the end of the interval
 	IntervalNS int64 // 0: the row has no interval
@@ -120,6 +143,18 @@ func (r *Row) Clean() []Row {
 		notes = append(notes, q)
 	}
 	return notes
+}
+
+// QualityRow returns a row of table quality about a whole table, or about the
+// producer where table is empty.
+func QualityRow(wall, boot int64, reason, table, detail string) Row {
+	r := NewRow(&Quality, wall, boot, 0)
+	r.SetText("reason", reason)
+	r.SetText("table", table)
+	r.SetText("column", "")
+	r.SetText("part", "")
+	r.SetText("detail", detail)
+	return r
 }
 
 // Tick is all that a producer has to say at one of its ticks.

@@ -18,7 +18,7 @@ import (
 )
 
 // WireVersion is the version of the payload; it travels in each message.
-const WireVersion = "1"
+const WireVersion = "2"
 
 // MaxPayload bounds what Decode unpacks, and what it lets the Arrow reader allocate for
 // a message's body: no message of a server's usual limits comes near it. The reader
@@ -163,10 +163,13 @@ func mustJSON(v any) string {
 	return string(b)
 }
 
+// rowColumns is how many fields a typed table's row has before its columns.
+const rowColumns = 4
+
 // typedStruct is the Arrow type of a typed table's row: when it was, then its columns.
 func typedStruct(t *Table) *arrow.StructType {
 	i64 := arrow.PrimitiveTypes.Int64
-	f := []arrow.Field{{Name: "wall_ns", Type: i64}, {Name: "boot_ns", Type: i64}, {Name: "interval_ns", Type: i64}}
+	f := []arrow.Field{{Name: "wall_ns", Type: i64}, {Name: "boot_ns", Type: i64}, {Name: "interval_ns", Type: i64}, {Name: "device", Type: arrow.BinaryTypes.String}}
 	for i := range t.Columns {
 		f = append(f, arrow.Field{Name: t.Columns[i].Name, Type: arrowType(&t.Columns[i]), Nullable: true})
 	}
@@ -221,6 +224,9 @@ func blockColumn(ticks []*Tick, i int) (arrow.Array, error) {
 	present := make([]bool, len(ticks))
 	for k, t := range ticks {
 		b := &t.Blocks[i]
+		if b.Rates != nil {
+			return nil, fmt.Errorf("schemas: encode: %s: rates of a foreign tool do not travel", b.Table.Name)
+		}
 		if b.Gap {
 			values = append(values, make([]int64, n)...)
 			known = append(known, make([]bool, n)...)
@@ -259,8 +265,9 @@ func typedColumn(ticks []*Tick, t *Table) arrow.Array {
 			stamp(0, r.WallNS)
 			stamp(1, r.BootNS)
 			stamp(2, r.IntervalNS)
+			s.FieldBuilder(3).(*array.StringBuilder).Append(r.Device)
 			for c := range t.Columns {
-				appendCell(s.FieldBuilder(3+c), &r.Cells[c])
+				appendCell(s.FieldBuilder(rowColumns+c), &r.Cells[c])
 			}
 		}
 	}
@@ -488,8 +495,9 @@ func (m *Message) typed(t *Table, col arrow.Array) error {
 		lo, hi := list.ValueOffsets(k)
 		for j := int(lo); j < int(hi); j++ {
 			r := NewRow(t, stamp(0).Value(j), stamp(1).Value(j), stamp(2).Value(j))
+			r.Device = string([]byte(s.Field(3).(*array.String).Value(j)))
 			for c := range t.Columns {
-				readCell(&r.Cells[c], s.Field(3+c), j)
+				readCell(&r.Cells[c], s.Field(rowColumns+c), j)
 			}
 			m.Ticks[k].Rows = append(m.Ticks[k].Rows, r)
 		}

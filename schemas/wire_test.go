@@ -383,7 +383,7 @@ func TestDecodeNamesWhatItDoesNotKnow(t *testing.T) {
 		payload []byte
 		says    string
 	}{
-		{"wire version", stream(t, but("steady.wire", "9"), plainSeq, one, 1), `wire version "9", this steady reads "1"`},
+		{"wire version", stream(t, but("steady.wire", "9"), plainSeq, one, 1), `wire version "9", this steady reads "2"`},
 		{"no wire version", stream(t, but("steady.wire", ""), plainSeq, one, 1), `no "steady.wire"`},
 		{"no host", stream(t, but("host", ""), plainSeq, one, 1), `no "host"`},
 		{"no epoch", stream(t, but("epoch", ""), plainSeq, one, 1), `no "epoch"`},
@@ -403,7 +403,7 @@ func TestDecodeNamesWhatItDoesNotKnow(t *testing.T) {
 		{"fields not JSON", stream(t, head, load("1", "", "null", "load", 8), one, 1), "table load: fields: "},
 		{"devices not JSON", stream(t, head, load("1", columns, "", "load", 8), one, 1), "table load: devices: "},
 		{"type", stream(t, head, []arrow.Field{{Name: "seq", Type: i64}, {Name: "load", Type: i64, Nullable: true, Metadata: arrow.NewMetadata([]string{"version"}, []string{"1"})}}, one, 1), "table load: type int64"},
-		{"typed table's type", stream(t, head, []arrow.Field{{Name: "seq", Type: i64}, {Name: "workload", Type: arrow.ListOf(i64), Nullable: true, Metadata: arrow.NewMetadata([]string{"version"}, []string{"1"})}}, one, 1), "table workload: type list"},
+		{"typed table's type", stream(t, head, []arrow.Field{{Name: "seq", Type: i64}, {Name: "workload", Type: arrow.ListOf(i64), Nullable: true, Metadata: arrow.NewMetadata([]string{"version"}, []string{"2"})}}, one, 1), "table workload: type list"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m, err := NewDecoder().Decode(tt.payload)

@@ -95,7 +95,7 @@ func (p *Plan) Check() error {
 // Run returns a run's ticks, those that are missing left out: seq counts those that
 // are there. startWallNS and startBootNS are the run's start. seed makes it
 // repeatable; two runs of an experiment need two.
-func (p *Plan) Run(seed uint64, startWallNS, startBootNS int64) []*schemas.Tick {
+func (p *Plan) Run(seed uint64, startWallNS, startBootNS int64) []schemas.Tick {
 	n := int(p.Duration / p.Interval)
 	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	thr := p.Throughput.series(n, p.Interval, r)
@@ -103,14 +103,14 @@ func (p *Plan) Run(seed uint64, startWallNS, startBootNS int64) []*schemas.Tick 
 	if p.Memory.Level > 0 {
 		mem = p.Memory.series(n, p.Interval, r)
 	}
-	var out []*schemas.Tick
+	var out []schemas.Tick
 	for i := range n {
 		end := p.Interval * time.Duration(i+1)
 		if (p.Gap > 0 && end > p.GapAt && end <= p.GapAt+p.Gap) || (p.Missing > 0 && r.Float64() < p.Missing) {
 			continue
 		}
 		wall, boot := startWallNS+end.Nanoseconds(), startBootNS+end.Nanoseconds()
-		t := &schemas.Tick{Seq: int64(len(out) + 1)}
+		t := schemas.Tick{Seq: int64(len(out) + 1)}
 		row := schemas.NewRow(&schemas.Workload, wall, boot, p.Interval.Nanoseconds())
 		row.SetText("driver", "simulate")
 		row.SetText("unit", "operation")

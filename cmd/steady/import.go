@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/steadybench/steady/campaign"
-	"github.com/steadybench/steady/collector"
 	"github.com/steadybench/steady/ingest"
 	"github.com/steadybench/steady/loaders"
 	"github.com/steadybench/steady/schemas"
@@ -144,16 +143,16 @@ func (a *app) importCSV(s *ingest.Store, f *importFlags, r *loaders.CSVRun, numb
 	at := func(d time.Duration) schemas.Stamp {
 		return schemas.Stamp{Host: f.host, WallNS: wall(d.Nanoseconds()), BootNS: d.Nanoseconds(), BootID: "imported"}
 	}
-	ticks := make([]*schemas.Tick, len(r.Value))
+	ticks := make([]schemas.Tick, len(r.Value))
 	for i := range ticks {
 		row := schemas.NewRow(&schemas.Workload, wall(r.EndNS[i]), r.EndNS[i], r.IntervalNS[i])
 		row.SetText("driver", "csv")
 		row.SetText("unit", f.unit)
-		ticks[i] = &schemas.Tick{Seq: int64(i + 1), Rows: []schemas.Row{row}}
+		ticks[i] = schemas.Tick{Seq: int64(i + 1), Rows: []schemas.Row{row}}
 		if r.Known[i] {
 			row.SetFloat("operations", r.Value[i]*float64(r.IntervalNS[i])*1e-9)
 		} else {
-			ticks[i].Rows = append(ticks[i].Rows, collector.QualityRow(row.WallNS, row.BootNS, "nan", schemas.Workload.Name, "the table has no number here"))
+			ticks[i].Rows = append(ticks[i].Rows, schemas.QualityRow(row.WallNS, row.BootNS, "nan", schemas.Workload.Name, "the table has no number here"))
 		}
 	}
 	length := time.Duration(r.EndNS[len(r.EndNS)-1])

@@ -315,9 +315,6 @@ func (a *app) showMetrics(x *loaders.Table) error {
 	}
 	fmt.Fprintln(w)
 	devices := x.Devices
-	if t.Device == "" {
-		devices = []string{loaders.Total}
-	}
 	for _, h := range x.Hosts {
 		for _, d := range devices {
 			var series []*loaders.Series
@@ -349,7 +346,7 @@ func (a *app) showMetrics(x *loaders.Table) error {
 
 func metricRows(x *loaders.Table, m *schemas.Metric, host, device string) (*loaders.Series, error) {
 	if m.Quantile != 0 {
-		return x.QuantileSeries(m, host)
+		return x.QuantileSeries(m, host, device)
 	}
 	return x.Series(m, host, device)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -250,7 +251,7 @@ func simulateRun(s *ingest.Store, plan *simulate.Plan, open schemas.Open, seed u
 }
 
 // storeRun makes a run folder of ticks that are all there, without a broker.
-func storeRun(s *ingest.Store, id schemas.Producer, controls []schemas.Control, ticks []*schemas.Tick) error {
+func storeRun(s *ingest.Store, id schemas.Producer, controls []schemas.Control, ticks []schemas.Tick) error {
 	seq := s.Begin("made here: " + id.Run)
 	add := func(subject string, data []byte) {
 		s.Add(seq, subject, data)
@@ -263,14 +264,10 @@ func storeRun(s *ingest.Store, id schemas.Producer, controls []schemas.Control, 
 		}
 		add(schemas.ControlSubject(id.Run), data)
 	}
-	enc := schemas.NewEncoder(id)
 	const batch = 512
-	for from := 0; from < len(ticks); from += batch {
-		data, err := enc.Encode(ticks[from:min(from+batch, len(ticks))])
-		if err != nil {
-			return fmt.Errorf("run %s: %w", id.Run, err)
-		}
-		add(id.Subject(), data)
+	for part := range slices.Chunk(ticks, batch) {
+		s.AddMessage(seq, &schemas.Message{Producer: id, Ticks: part})
+		seq++
 		if s.Buffered() > 1<<18 {
 			if err := s.Flush(); err != nil {
 				return err

@@ -160,14 +160,9 @@ func TestDriftOfALiveRun(t *testing.T) {
 		}
 		s.Add(uint64(i+1), schemas.ControlSubject(id.Run), data)
 	}
-	enc := schemas.NewEncoder(id)
 	ticks := plan.Run(1, wall, boot)[:48*60]
 	for k := 0; k < len(ticks); k += 360 {
-		payload, err := enc.Encode(ticks[k : k+360])
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Add(uint64(k+3), id.Subject(), payload)
+		s.AddMessage(uint64(k+3), &schemas.Message{Producer: id, Ticks: ticks[k : k+360]})
 		if err := s.Flush(); err != nil {
 			t.Fatal(err)
 		}
