@@ -39,6 +39,8 @@ type Manifest struct {
 	Hosts      []Host            `json:"hosts"`
 	Producers  []ProducerAccount `json:"producers"`
 	Tables     []TableFile       `json:"tables"`
+	// Outputs are what tools printed, in tool-output.
+	Outputs []OutputFile `json:"outputs,omitempty"`
 	// Quality counts table quality's rows by reason.
 	Quality map[string]int64 `json:"quality"`
 	// Stream says from which stream the run was read.
@@ -105,6 +107,14 @@ type TableFile struct {
 	Rows    int64  `json:"rows"`
 	Bytes   int64  `json:"bytes"`
 	SHA256  string `json:"sha256"`
+}
+
+// OutputFile is a file in the run folder's tool-output.
+type OutputFile struct {
+	Name   string `json:"name"`
+	Host   string `json:"host"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
 }
 
 // DecodeManifest returns the manifest of a manifest.json; one of another version is an

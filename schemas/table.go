@@ -34,9 +34,11 @@ const (
 	// Histogram is an HdrHistogram of the row's interval, in nanoseconds, in the
 	// compressed V2 encoding.
 	Histogram
+	// Blob is bytes that nobody interprets.
+	Blob
 )
 
-var kindNames = [...]string{"counter", "share", "busy", "gauge", "amount", "text", "histogram"}
+var kindNames = [...]string{"counter", "share", "busy", "gauge", "amount", "text", "histogram", "blob"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -97,7 +99,7 @@ func (c *Column) Physical() Physical {
 	switch {
 	case c.Kind == Text:
 		return String
-	case c.Kind == Histogram:
+	case c.Kind == Histogram, c.Kind == Blob:
 		return Bytes
 	case c.Float || c.Div != 0:
 		return Float64
@@ -140,6 +142,8 @@ type Table struct {
 	Sparse bool
 	// Typed tables travel as records with their own intervals, not as counters.
 	Typed bool
+	// Files says that the rows are pieces of files, which the run folder has as such.
+	Files bool
 	// NoTotal are prefixes of devices that a total over devices leaves out, since
 	// they are counted elsewhere too.
 	NoTotal []string

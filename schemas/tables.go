@@ -1,7 +1,7 @@
 package schemas
 
 // Tables are all tables, in the order in which they are printed and written.
-var Tables = []*Table{&CPU, &Memory, &Disk, &Net, &Load, &Paging, &Pressure, &Collector, &Workload, &Summary, &Quality}
+var Tables = []*Table{&CPU, &Memory, &Disk, &Net, &Load, &Paging, &Pressure, &Collector, &Workload, &Summary, &Output, &Quality}
 
 // CPU is one logical CPU at one tick: the cpuN lines of /proc/stat (proc_stat(5)),
 // in USER_HZ ticks since boot. The kernel's summary line is not kept: after a CPU
@@ -250,6 +250,29 @@ var Summary = Table{Name: "summary", Version: 1, Typed: true, Class: "summary", 
 	{Name: "hist", Unit: "ns", Kind: Histogram, Help: "HdrHistogram behind it, compressed V2"},
 	{Name: "source", Kind: Text, Help: "who says so"},
 }, Help: "one row a metric and phase; never trimmed again"}
+
+// Output is what tools printed, byte for byte, in pieces: the run folder has them as
+// files in tool-output. Those of one name are joined in the order of their ticks.
+var Output = Table{Name: "output", Version: 1, Typed: true, Files: true, Class: "output", Columns: []Column{
+	{Name: "name", Kind: Text, Help: "the file's name, without folders"},
+	{Name: "data", Kind: Blob, Help: "its next bytes"},
+}, Help: "what tools printed; becomes files in tool-output"}
+
+// OutputPiece is how large a piece of a file may be: small beside a server's limit.
+const OutputPiece = 256 << 10
+
+// OutputRows returns a file's rows, all stamped alike.
+func OutputRows(wallNS, bootNS int64, name string, data []byte) []Row {
+	var rows []Row
+	for first := true; first || len(data) > 0; first = false {
+		n := min(len(data), OutputPiece)
+		r := NewRow(&Output, wallNS, bootNS, 0)
+		r.SetText("name", name)
+		r.SetBytes("data", data[:n])
+		rows, data = append(rows, r), data[n:]
+	}
+	return rows
+}
 
 // Quality lists all that is not as it should be, so that nothing is lost by the
 // conversion of readings to increments.
