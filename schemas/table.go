@@ -140,6 +140,8 @@ type Table struct {
 	// Sparse says that a column is meant for some of the devices only: that the others
 	// have none is no news.
 	Sparse bool
+	// Steps says that a device may bring its counters up to date less than once a tick.
+	Steps bool
 	// Typed tables travel as records with their own intervals, not as counters.
 	Typed bool
 	// Files says that the rows are pieces of files, which the run folder has as such.

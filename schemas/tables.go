@@ -118,7 +118,7 @@ var Disk = Table{Name: "disk", Version: 2, Device: "disk", Class: "disk",
 	}, Help: "per block device, from /proc/diskstats"}
 
 // Net is one network interface: /proc/net/dev (proc_pid_net(5)).
-var Net = Table{Name: "net", Version: 2, Device: "interface", Class: "net",
+var Net = Table{Name: "net", Version: 2, Device: "interface", Steps: true, Class: "net",
 	NoTotal: []string{"lo"}, Columns: []Column{
 		{Name: "rx_bytes", Unit: "B", Kind: Counter, Sar: "rxkB/s", Help: "bytes received"},
 		{Name: "rx_packets", Kind: Counter, Sar: "rxpck/s", Help: "packets received"},
