@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -38,6 +39,7 @@ type Sampler struct {
 	// UnackedBytes tells what the sink still holds; nil: unknown.
 	UnackedBytes func() int64
 
+	end     atomic.Int64 // no tick due after this moment; 0: none is too late
 	tick    schemas.Tick
 	first   []int // index of a source's first block
 	failed  []int64
@@ -83,6 +85,9 @@ func (s *Sampler) Run(ctx context.Context) (Account, error) {
 		due := s.StartBootNS + k*interval
 		for {
 			_, now := s.Clock()
+			if e := s.end.Load(); e != 0 && k > 0 && due-interval >= e {
+				return s.account, nil // the one before was the last
+			}
 			if now >= due {
 				skip := (now - due) / interval
 				if s.Ticks != 0 {
@@ -113,6 +118,10 @@ func (s *Sampler) Run(ctx context.Context) (Account, error) {
 	}
 	return s.account, nil
 }
+
+// EndAfter ends Run with the first tick that is due at or after a moment of the boot time
+// clock. It may be called while Run goes on.
+func (s *Sampler) EndAfter(bootNS int64) { s.end.Store(bootNS) }
 
 func (s *Sampler) prepare() error {
 	if s.Interval == 0 {

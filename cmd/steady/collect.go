@@ -15,6 +15,7 @@ import (
 	"github.com/steadybench/steady/campaign"
 	"github.com/steadybench/steady/collector"
 	"github.com/steadybench/steady/collector/procfs"
+	"github.com/steadybench/steady/collector/workload"
 	"github.com/steadybench/steady/schemas"
 )
 
@@ -89,7 +90,9 @@ func thisHost(name string, roles []string) (campaign.Host, error) {
 		return campaign.Host{}, err
 	}
 	return campaign.Host{Name: name, Roles: roles, BootID: id, Facts: campaign.Facts(),
-		Sources: func() ([]collector.Source, map[string]string, error) { return procfs.Sources("/", collector.Now) }}, nil
+		Sources: func([]workload.Watch) ([]collector.Source, map[string]string, error) {
+			return procfs.Sources("/", collector.Now)
+		}}, nil
 }
 
 func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err error) {
@@ -103,7 +106,7 @@ func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err 
 	if err != nil {
 		return err
 	}
-	sources, absent, err := host.Sources()
+	sources, absent, err := host.Sources(nil)
 	if err != nil {
 		return err
 	}

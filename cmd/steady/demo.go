@@ -279,16 +279,17 @@ func (f *demoFlags) run(exe, system string, number, slot int) *campaign.Run {
 	return &campaign.Run{
 		Open: schemas.Open{Experiment: f.experiment, System: system, Scenario: "http-static_connections-" + strconv.Itoa(f.connections), Run: number, Slot: slot,
 			Params: map[string]any{"connections": f.connections, "body_bytes": len(workload.Body()), "loop": "closed"}},
-		Phases: []campaign.Phase{{Name: "warmup", Duration: f.warmup}, {Name: "measure", Duration: f.keep}},
-		Setup: func(ctx context.Context) (func(int64) workload.Load, func() error, error) {
+		Length: f.warmup + f.keep,
+		Setup: func(ctx context.Context) (*workload.Session, error) {
 			server, addr, err := workload.StartServer(ctx, exe, slices.Concat([]string{"workload", "http-server"}, pinArgs(f.serverCPUs), s.args))
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			return func(start int64) workload.Load {
-				return &workload.HTTP{Schedule: workload.Schedule{StartBootNS: start}, URL: "http://" + addr + "/", Connections: f.connections,
-					Want: workload.Body(), Gzip: len(s.args) > 0}
-			}, server.Stop, nil
+			return &workload.Session{Job: func(start int64) workload.Job {
+				return &workload.Timed{StartBootNS: start, Phases: []workload.Phase{{Name: "warmup", Duration: f.warmup}, {Name: "measure", Duration: f.keep}},
+					Load: &workload.HTTP{Schedule: workload.Schedule{StartBootNS: start}, URL: "http://" + addr + "/", Connections: f.connections,
+						Want: workload.Body(), Gzip: len(s.args) > 0}}
+			}, Stop: server.Stop}, nil
 		},
 	}
 }

@@ -90,7 +90,7 @@ func TestDemo(t *testing.T) {
 		t.Fatalf("%d runs, want 3", len(ms))
 	}
 	for _, m := range ms {
-		if m.Status != schemas.Complete || len(m.Phases) != 2 || len(m.Producers) != 2 {
+		if m.Status != schemas.Complete || len(m.Phases) != 3 || len(m.Producers) != 2 {
 			t.Errorf("%s: %s %q, %d phases, %d producers", m.System, m.Status, m.Reasons, len(m.Phases), len(m.Producers))
 		}
 	}

@@ -82,8 +82,9 @@ type Watch struct {
 type Out interface {
 	// Row takes a row of table workload or summary.
 	Row(schemas.Row)
-	// Phase says that a phase begins now; those of a run are "warmup" and "measure".
-	Phase(name string)
+	// Phase says that a phase begins at a moment of the boot time clock: "warmup", then
+	// "measure", and "cooldown" where that ends.
+	Phase(name string, bootNS int64)
 	// Output takes the next bytes of what a tool printed, for a file of that name.
 	Output(name string, data []byte)
 }
@@ -137,11 +138,12 @@ func (t *Timed) Run(ctx context.Context, out Out) error {
 			case now < at:
 				timer.Reset(time.Duration(at - now))
 			case next < len(t.Phases):
-				out.Phase(t.Phases[next].Name)
+				out.Phase(t.Phases[next].Name, at)
 				at += t.Phases[next].Duration.Nanoseconds()
 				next++
 				timer.Reset(0)
 			default:
+				out.Phase("cooldown", at)
 				end()
 			}
 		}
