@@ -161,7 +161,7 @@ func yamlError(err error) string {
 
 // plainly says a type that doesn't fit without the program's own names.
 func plainly(message string) string {
-	return typeRE.ReplaceAllString(message, "a $1 where a $2 is wanted")
+	return typeRE.ReplaceAllString(message, "a $1 where $2 is wanted")
 }
 
 var typeRE = regexp.MustCompile(`cannot unmarshal (\w+) into Go (?:struct field \S+ of type|value of type) (\w+)`)

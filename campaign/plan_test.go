@@ -136,7 +136,7 @@ func TestPlanSaysWhatIsWrong(t *testing.T) {
 		{"keep", strings.Replace(whole, "keep: 71h", "keep: 73h", 1), "line 24: scenarios[1].keep: 73h0m0s of 72h0m0s: want at least 2s"},
 		{"workload", strings.Replace(whole, "workload: made\n    duration", "workload: nginx\n    duration", 1), `line 22: scenarios[1].workload: "nginx": want one of made, other`},
 		{"parameter", strings.Replace(whole, "file: 1k.bin", "fiel: 1k.bin", 1), "line 20: scenarios[0].with.fiel: no such parameter"},
-		{"parameter's type", strings.Replace(whole, "[1000, 20000]", "[1000, many]", 1), "line 19: scenarios[0].with.connections: a string where a int is wanted"},
+		{"parameter's type", strings.Replace(whole, "[1000, 20000]", "[1000, many]", 1), "line 19: scenarios[0].with.connections: a string where int is wanted"},
 		{"parameter's value", strings.Replace(whole, "[1000, 20000]", "-1", 1), "line 19: scenarios[0].with.connections: -1: want 1 or more"},
 		{"no systems", "experiment: e\nscenarios:\n  - workload: made\n", "systems: none: name at least one"},
 		{"twice", strings.Replace(whole, "name: soak", "name: static_connections-1000", 1), "two of them are called static_connections-1000 on system b"},
