@@ -114,7 +114,7 @@ func (x *Table) use(names ...[]string) error {
 // Series is one metric of one run: row i covers (EndNS-IntervalNS, EndNS] of the run's
 // elapsed time, and its value is Num/Den; a window's value is the sum of Num over that
 // of Den. So rates have the increment and the seconds, shares 100 times the part and
-// the whole, gauges value times seconds and seconds.
+// the whole, gauges value times seconds and seconds, a gauge of a gauge both times seconds.
 type Series struct {
 	EndNS, IntervalNS []int64
 	Num, Den          []float64
@@ -164,7 +164,7 @@ func (x *Table) ofDevice(m *schemas.Metric, host, device string) *Series {
 	elapsed, interval := x.elapsed, x.interval
 	factor := cmp.Or(m.Factor, 1)
 	plus, minus, per := x.cols(m.Plus), x.cols(m.Minus), x.cols(m.Per)
-	gauge := x.gauge(m)
+	gauge, ratio := x.gauge(m.Plus), x.gauge(m.Per)
 	for k, row := range rows {
 		i := int(row)
 		s.EndNS[k] = elapsed.Ints[i]
@@ -188,7 +188,10 @@ func (x *Table) ofDevice(m *schemas.Metric, host, device string) *Series {
 			if den, ok = sum(per, host, i, true); !ok {
 				continue
 			}
-			if gauge { // a mean latency counts as often as there were operations
+			switch {
+			case ratio: // a level of a level: both over the interval
+				num, den = num*seconds, den*seconds
+			case gauge: // a mean latency counts as often as there were operations
 				num *= den
 			}
 		case gauge:
@@ -199,9 +202,9 @@ func (x *Table) ofDevice(m *schemas.Metric, host, device string) *Series {
 	return s
 }
 
-// gauge reports whether the metric's numerator is a level.
-func (x *Table) gauge(m *schemas.Metric) bool {
-	return x.Schema.Columns[x.Schema.Column(m.Plus[0])].Kind == schemas.Gauge
+// gauge reports whether the named columns are levels.
+func (x *Table) gauge(names []string) bool {
+	return len(names) > 0 && x.Schema.Columns[x.Schema.Column(names[0])].Kind == schemas.Gauge
 }
 
 func (x *Table) cols(names []string) []*column {
