@@ -30,6 +30,8 @@ type ColumnDescription struct {
 	Kind      string    `json:"kind"`
 	Metric    string    `json:"metric,omitempty"`
 	Direction Direction `json:"direction,omitempty"`
+	Enabled   string    `json:"enabled,omitempty"`
+	Running   string    `json:"running,omitempty"`
 	Sar       string    `json:"sar,omitempty"`
 	Help      string    `json:"help"`
 }
@@ -39,7 +41,7 @@ func (t *Table) Describe() Description {
 	d := Description{Table: t.Name, Version: t.Version, Device: t.Device}
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		cd := ColumnDescription{Name: c.Name, Unit: c.Unit, Kind: c.Kind.String(), Sar: c.Sar, Help: c.Help}
+		cd := ColumnDescription{Name: c.Name, Unit: c.Unit, Kind: c.Kind.String(), Enabled: c.Enabled, Running: c.Running, Sar: c.Sar, Help: c.Help}
 		if m, ok := t.metric(c); ok {
 			cd.Metric, cd.Direction = m.Name, m.Better
 		}
@@ -182,6 +184,9 @@ func (t *Table) Formula(m *Metric) string {
 	}
 	if m.Factor != 0 {
 		f += fmt.Sprintf(" * %g", m.Factor)
+	}
+	if c := &t.Columns[t.Column(m.Plus[0])]; c.Running != "" {
+		f += fmt.Sprintf(", counts scaled by %s / %s", c.Enabled, c.Running)
 	}
 	return f
 }
