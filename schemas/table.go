@@ -88,6 +88,11 @@ type Column struct {
 	// the negative increment and counts it as 0 in the whole (iowait, idle);
 	// "null" makes the increment null and leaves it out of the whole (steal).
 	Retreats string
+	// Enabled and Running name the counters of nanoseconds in which this one was to
+	// count and in which it did: it takes turns on its hardware with others. Metrics
+	// scale its increment by their quotient; it is unknown where it never had a turn. The
+	// two form no metric of their own.
+	Enabled, Running string
 	// Float marks a float64 column of a typed table.
 	Float bool
 	Sar   string // sar's or perf's name, "" where they have none
@@ -229,6 +234,9 @@ func (t *Table) metric(c *Column) (Metric, bool) {
 	}
 	switch c.Kind {
 	case Counter:
+		if slices.ContainsFunc(t.Columns, func(x Column) bool { return c.Name == x.Enabled || c.Name == x.Running }) {
+			return m, false
+		}
 		m.Name = c.Name + "_per_s"
 		m.Unit = c.Unit + "/s"
 		if c.Unit == "" {

@@ -91,7 +91,7 @@ func thisHost(name string, roles []string) (campaign.Host, error) {
 	}
 	return campaign.Host{Name: name, Roles: roles, BootID: id, Facts: campaign.Facts(),
 		Sources: func([]workload.Watch) ([]collector.Source, map[string]string, error) {
-			return procfs.Sources("/", collector.Now)
+			return procfs.Sources("/", collector.Now, procfs.Options{})
 		}}, nil
 }
 
