@@ -177,14 +177,16 @@ func (a *app) runDeliver(ctx context.Context, n natsFlags, f collectFlags) error
 }
 
 func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err error) {
+	if !f.deliver {
+		if err := f.check(); err != nil {
+			return err
+		}
+	}
 	if n.url == "" {
 		return usage("collect: --nats is missing: where is the nats-server?")
 	}
 	if f.deliver {
 		return a.runDeliver(ctx, n, f)
-	}
-	if err := f.check(); err != nil {
-		return err
 	}
 	host, err := thisHost(f.host, f.roles)
 	if err != nil {
