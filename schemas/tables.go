@@ -264,13 +264,14 @@ var Pressure = Table{Name: "pressure", Version: 2, Device: "resource", NoTotal: 
 }, Help: "per resource, from /proc/pressure"}
 
 // Collector is the collector's own cost: one row for the process, one a source.
-var Collector = Table{Name: "collector", Version: 1, Device: "part", NoTotal: []string{""}, PerEpoch: true, Sparse: true, Class: "collector", Columns: []Column{
+var Collector = Table{Name: "collector", Version: 2, Device: "part", NoTotal: []string{""}, PerEpoch: true, Sparse: true, Class: "collector", Columns: []Column{
 	{Name: "cpu_ns", Unit: "ns", Kind: Busy, Help: "CPU time of the whole collecting process, user and system (row \"process\")"},
 	{Name: "rss_bytes", Unit: "B", Kind: Gauge, Help: "resident memory of the process (row \"process\")"},
 	{Name: "late_ns", Unit: "ns", Kind: Gauge, Help: "how long after it was due the tick began (row \"process\")"},
 	{Name: "missed_ticks", Unit: "tick", Kind: Counter, Help: "ticks not taken since they could not begin within their second (row \"process\")"},
-	{Name: "refused_ticks", Unit: "tick", Kind: Counter, Help: "ticks taken and lost since no more unacknowledged ones fit into memory (row \"process\")"},
+	{Name: "refused_ticks", Unit: "tick", Kind: Counter, Help: "ticks taken and lost since no more unacknowledged ones fit into log or memory (row \"process\")"},
 	{Name: "unacked_bytes", Unit: "B", Kind: Gauge, Help: "encoded ticks that wait for the server's word (row \"process\")"},
+	{Name: "log_bytes", Unit: "B", Kind: Gauge, Help: "size of the write-ahead log on this host's disk (row \"process\"); null without one"},
 	{Name: "sample_ns", Unit: "ns", Kind: Gauge, Help: "how long reading the source took (row of a source)"},
 	{Name: "failed", Kind: Counter, Help: "readings of the source that failed (row of a source)"},
 }, Help: "what measuring costs"}
