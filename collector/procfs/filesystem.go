@@ -224,7 +224,7 @@ func visible(all []mount, i int) bool {
 			n := &all[k]
 			switch {
 			case k == i:
-			case n.id == all[i].parent && n.id != all[i].id:
+			case n.id == all[i].parent:
 				above = k
 			case n.parent == all[i].parent && (n.point == all[i].point && k > i || n.point != all[i].point && below(all[i].point, n.point)):
 				return false // on the way
