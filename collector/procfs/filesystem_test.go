@@ -37,6 +37,7 @@ func TestLocalMounts(t *testing.T) {
 			want: []string{"/etc/hosts"}},
 		{name: "escapes", text: root + "2 1 8:2 / /a\\040b\\011c\\012d\\134e\\9 rw - ext4 /dev/sd\\043b rw\n", want: []string{"/", "/a b\tc\nd\\e\\9"}},
 		{name: "no optional fields, several of them", text: "1 0 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n2 1 8:2 / /b rw shared:1 master:2 propagate_from:3 - ext4 /dev/sdb rw\n", want: []string{"/", "/b"}},
+		{name: "a source without a name", text: root + "2 1 0:46 / /b rw - tmpfs  /dev/x\n", want: []string{"/"}},
 		{name: "another mount on top", text: root + "2 1 8:2 / /mnt rw - ext4 /dev/sdb rw\n3 2 0:40 / /mnt rw - nfs4 server:/x rw\n", want: []string{"/"}},
 		{name: "another mount on the way", text: root + "2 1 8:2 / /mnt/a/b rw - ext4 /dev/sdb rw\n3 1 0:40 / /mnt/a rw - nfs4 server:/x rw\n4 1 8:3 / /mnt/ab rw - ext4 /dev/sdc rw\n", want: []string{"/", "/mnt/ab"}},
 		{name: "another mount on top of the way", text: root + "2 1 8:2 / /a rw - ext4 /dev/sdb rw\n3 2 8:3 / /a/b rw - ext4 /dev/sdc rw\n4 2 0:40 / /a rw - nfs4 server:/x rw\n", want: []string{"/"}},
