@@ -59,10 +59,10 @@ func row(b *schemas.Block, row int) string {
 	return strings.Join(out, " ")
 }
 
-// sampleAll returns the known values of all sources below root, read once.
+// sampleAll returns the known values of all sources of proc below root, read once.
 func sampleAll(t *testing.T, root string) map[string]int64 {
 	t.Helper()
-	sources, _, err := Sources(root, collector.Now)
+	sources, _, err := newHost(root).sources(collector.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

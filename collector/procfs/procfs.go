@@ -28,6 +28,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -58,17 +59,26 @@ var kinds = []struct {
 // Sources opens all sources of the host whose /proc and /sys are below root: "/", or a
 // directory like it. What this host lacks is left out and named in absent, with the
 // cause in words: a source ("vmstat"), or a part of one that can do without it
-// ("loadavg", "pressure/io"). An error means that there is no proc to be used. The
-// caller closes the sources.
+// ("loadavg", "pressure/io"), or a table of hardware that is not there ("battery"). An
+// error means that there is no proc to be used. The caller closes the sources.
 func Sources(root string, clock collector.Clock) (sources []collector.Source, absent map[string]string, err error) {
-	h := &host{proc: filepath.Join(root, "proc"), sys: filepath.Join(root, "sys"), open: openFile}
-	return h.sources(clock)
+	h := newHost(root)
+	if sources, absent, err = h.sources(clock); err == nil {
+		sources = h.hardware(sources, clock, absent)
+	}
+	return sources, absent, err
 }
 
 // host is where the sources read.
 type host struct {
 	proc, sys string
 	open      func(path string) (handle, error)
+	openSys   func(path string) (handle, error) // nil: openSysFile
+	now       func() time.Time
+}
+
+func newHost(root string) *host {
+	return &host{proc: filepath.Join(root, "proc"), sys: filepath.Join(root, "sys"), open: openFile, now: time.Now}
 }
 
 type handle interface {

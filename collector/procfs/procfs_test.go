@@ -125,7 +125,7 @@ func TestNoAllocationForBadLines(t *testing.T) {
 }
 
 func TestSourcesInOrder(t *testing.T) {
-	sources, absent, err := Sources(fixture, collector.Now)
+	sources, absent, err := newHost(fixture).sources(collector.Now)
 	if err != nil || len(absent) != 0 {
 		t.Fatal(absent, err)
 	}
@@ -169,7 +169,7 @@ func TestAbsent(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			sources, absent, err := Sources(root, collector.Now)
+			sources, absent, err := newHost(root).sources(collector.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
