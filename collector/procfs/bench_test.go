@@ -67,7 +67,7 @@ func benchmark(b *testing.B, sources ...collector.Source) {
 // BenchmarkParse is the part of BenchmarkSample that is not the kernel's.
 func BenchmarkParse(b *testing.B) {
 	for _, host := range []struct{ name, root string }{{"fixture", fixture}, {"big", bigHost(b)}} {
-		sources, _, err := Sources(host.root, collector.Now, Options{})
+		sources, _, err := newHost(host.root, Options{}).sources(collector.Now)
 		if err != nil {
 			b.Fatal(err)
 		}
