@@ -121,7 +121,7 @@ func (x *Table) use(names ...[]string) error {
 // Series is one metric of one run: row i covers (EndNS-IntervalNS, EndNS] of the run's
 // elapsed time, and its value is Num/Den; a window's value is the sum of Num over that
 // of Den. So rates have the increment and the seconds, shares 100 times the part and
-// the whole, gauges value times seconds and seconds.
+// the whole, gauges value times seconds and seconds, a gauge of a gauge both times seconds.
 type Series struct {
 	EndNS, IntervalNS []int64
 	Num, Den          []float64
@@ -175,7 +175,7 @@ func (x *Table) ofDevice(m *schemas.Metric, host, device string) *Series {
 	s := &Series{EndNS: make([]int64, n), IntervalNS: make([]int64, n), Num: make([]float64, n), Den: make([]float64, n), Known: make([]bool, n)}
 	elapsed, interval := x.elapsed, x.interval
 	plus, minus, per := x.cols(m.Plus), x.cols(m.Minus), x.cols(m.Per)
-	gauge := x.gauge(m)
+	gauge, ratio := x.gauge(m.Plus), x.gauge(m.Per)
 	told := x.columns[m.Name]
 	if told != nil && x.Schema.Column(m.Name) >= 0 {
 		told = nil // a gauge's metric has the column's name
@@ -188,7 +188,7 @@ func (x *Table) ofDevice(m *schemas.Metric, host, device string) *Series {
 		}
 		s.IntervalNS[k] = interval.Ints[i]
 		seconds := float64(interval.Ints[i]) * 1e-9
-		s.Num[k], s.Den[k], s.Known[k] = form(m, plus, minus, per, host, i, seconds, gauge)
+		s.Num[k], s.Den[k], s.Known[k] = form(m, plus, minus, per, host, i, seconds, gauge, ratio)
 		if !s.Known[k] && told != nil && !told.Null(i) {
 			s.Num[k], s.Den[k], s.Known[k] = told.Floats[i]*seconds, seconds, true
 		}
@@ -197,7 +197,7 @@ func (x *Table) ofDevice(m *schemas.Metric, host, device string) *Series {
 }
 
 // form forms the metric of row i, which is so many seconds long, from the columns.
-func form(m *schemas.Metric, plus, minus, per []*column, host string, i int, seconds float64, gauge bool) (num, den float64, ok bool) {
+func form(m *schemas.Metric, plus, minus, per []*column, host string, i int, seconds float64, gauge, ratio bool) (num, den float64, ok bool) {
 	if num, ok = sum(plus, host, i, m.Per != nil); !ok {
 		return 0, 0, false
 	}
@@ -212,7 +212,10 @@ func form(m *schemas.Metric, plus, minus, per []*column, host string, i int, sec
 		if den, ok = sum(per, host, i, true); !ok {
 			return 0, 0, false
 		}
-		if gauge { // a mean latency counts as often as there were operations
+		switch {
+		case ratio: // a level of a level: both over the interval
+			num, den = num*seconds, den*seconds
+		case gauge: // a mean latency counts as often as there were operations
 			num *= den
 		}
 	case gauge:
@@ -221,9 +224,9 @@ func form(m *schemas.Metric, plus, minus, per []*column, host string, i int, sec
 	return num, den, true
 }
 
-// gauge reports whether the metric's numerator is a level.
-func (x *Table) gauge(m *schemas.Metric) bool {
-	return x.Schema.Columns[x.Schema.Column(m.Plus[0])].Kind == schemas.Gauge
+// gauge reports whether the named columns are levels.
+func (x *Table) gauge(names []string) bool {
+	return len(names) > 0 && x.Schema.Columns[x.Schema.Column(names[0])].Kind == schemas.Gauge
 }
 
 func (x *Table) cols(names []string) []*column {

@@ -164,15 +164,21 @@ func (t *Table) Formula(m *Metric) string {
 	for _, c := range m.Minus {
 		f += " - " + c
 	}
-	switch gauge := t.Columns[t.Column(m.Plus[0])].Kind == Gauge; {
+	level := func(columns []string) bool {
+		return len(columns) > 0 && t.Columns[t.Column(columns[0])].Kind == Gauge
+	}
+	per := strings.Join(m.Per, " + ")
+	switch gauge := level(m.Plus); {
 	case gauge && m.Per == nil:
 		f = "mean of (" + f + "), weighted by interval"
+	case level(m.Per):
+		f = "mean of (" + f + ") / mean of (" + per + "), weighted by interval"
 	case gauge:
-		f = "mean of (" + f + "), weighted by " + strings.Join(m.Per, " + ")
+		f = "mean of (" + f + "), weighted by " + per
 	case m.Per == nil:
 		f = "sum(" + f + ") / seconds"
 	default:
-		f = "sum(" + f + ") / sum(" + strings.Join(m.Per, " + ") + ")"
+		f = "sum(" + f + ") / sum(" + per + ")"
 	}
 	if m.Factor != 0 {
 		f += fmt.Sprintf(" * %g", m.Factor)

@@ -114,6 +114,7 @@ func TestMetricsOfColumns(t *testing.T) {
 		{&Net, "rx_bytes_per_s", "B/s", "sum(rx_bytes) / seconds"},
 		{&Net, "rx_packets_per_s", "1/s", "sum(rx_packets) / seconds"},
 		{&Memory, "used_bytes", "B", "mean of (total_bytes - available_bytes), weighted by interval"},
+		{&Memory, "commit_pct", "%", "mean of (committed_bytes) / mean of (total_bytes + swap_total_bytes), weighted by interval * 100"},
 		{&Workload, "latency_mean", "s", "mean of (latency_mean_s), weighted by operations"},
 		{&Workload, "latency_p99_9", "s", "quantile 0.999 of the merged latency_hist"},
 	} {

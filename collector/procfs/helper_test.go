@@ -125,6 +125,9 @@ func reference(t *testing.T, root string, whole func(string) bool) map[string]in
 				if c.Source == strings.TrimSuffix(f[0], ":") {
 					out[table.Name+"//"+c.Name] = number(f[1]) * max(c.Mul, 1)
 				}
+				if c.Source == "allocstall" && strings.HasPrefix(f[0], "allocstall_") {
+					out[table.Name+"//"+c.Name] += number(f[1])
+				}
 			}
 		}
 	}
