@@ -328,7 +328,7 @@ func BenchmarkTick(b *testing.B) {
 // onProc returns a sampler of this host that took its first tick.
 func onProc(t testing.TB) *collector.Sampler {
 	t.Helper()
-	sources, _, err := procfs.Sources("/", collector.Now)
+	sources, _, err := procfs.Sources("/", collector.Now, procfs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func thisHost(name string, roles []string) (campaign.Host, error) {
 		return campaign.Host{}, err
 	}
 	return campaign.Host{Name: name, Roles: roles, BootID: id, Facts: campaign.Facts(),
-		Sources: func() ([]collector.Source, map[string]string, error) { return procfs.Sources("/", collector.Now) }}, nil
+		Sources: func() ([]collector.Source, map[string]string, error) { return procfs.Sources("/", collector.Now, procfs.Options{}) }}, nil
 }
 
 func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err error) {

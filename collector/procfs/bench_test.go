@@ -9,7 +9,7 @@ import (
 // BenchmarkSample reads and parses, a source at a time and all of them.
 func BenchmarkSample(b *testing.B) {
 	for _, host := range []struct{ name, root string }{{"fixture", fixture}, {"live", "/"}, {"big", bigHost(b)}} {
-		sources, _, err := Sources(host.root, collector.Now)
+		sources, _, err := Sources(host.root, collector.Now, Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func benchmark(b *testing.B, sources ...collector.Source) {
 // BenchmarkParse is the part of BenchmarkSample that is not the kernel's.
 func BenchmarkParse(b *testing.B) {
 	for _, host := range []struct{ name, root string }{{"fixture", fixture}, {"big", bigHost(b)}} {
-		sources, _, err := Sources(host.root, collector.Now)
+		sources, _, err := Sources(host.root, collector.Now, Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
