@@ -136,7 +136,7 @@ func firstLine(text []byte) string {
 func runSadf(arg ...string) (stdout, stderr []byte, err error) {
 	var out, complaint bytes.Buffer
 	c := exec.Command("sadf", arg...)
-	c.Env = append(os.Environ(), "LC_ALL=C")
+	c.Env = append(os.Environ(), "LC_ALL=C", "S_COLORS=never")
 	c.Stdout, c.Stderr = &out, &complaint
 	err = c.Run()
 	return out.Bytes(), complaint.Bytes(), err
@@ -171,12 +171,10 @@ var sadfTree = sync.OnceValue(func() *sadfNode {
 type sadfJSON struct {
 	*sysstat
 	*jsonText
-	zone   *time.Location // of times that are not UTC, from the host's line
 	hosts  int
 	row    sarRow
 	sample *sarSample
 	when   sadfTime
-	local  []int // samples whose time waits for the host's zone
 }
 
 // sadfTime is the time of a sample, restart or comment.
@@ -244,7 +242,7 @@ func (d *sadfJSON) document() error {
 		return d.fail("text behind the end")
 	}
 	if !found || d.hosts == 0 {
-		return d.fail(`no "sysstat" with "hosts": not of sadf -j`)
+		return &jsonError{at: d.at, cause: `no "sysstat" with "hosts": not of sadf -j`}
 	}
 	return nil
 }
@@ -392,8 +390,8 @@ func localTime(said time.Time, zone *time.Location) (time.Time, error) {
 	var found []time.Time
 	for _, day := range []time.Duration{-24 * time.Hour, 24 * time.Hour} { // before and after a change of the offset
 		_, offset := said.Add(day).In(zone).Zone()
-		t := said.Add(-time.Duration(offset) * time.Second).In(zone)
-		if t.Format(time.DateTime) == said.Format(time.DateTime) && (len(found) == 0 || !found[0].Equal(t)) {
+		t := said.Add(-time.Duration(offset) * time.Second)
+		if _, o := t.In(zone).Zone(); o == offset && (len(found) == 0 || !found[0].Equal(t)) {
 			found = append(found, t)
 		}
 	}
@@ -415,6 +413,9 @@ func (d *sadfJSON) statistics() error {
 		return err
 	}
 	if d.when.date == nil {
+		if len(d.sample.blocks)+len(d.sample.notes) == 0 {
+			return nil // sadf -e ends with one that is empty
+		}
 		return &jsonError{at: start, cause: "a sample without a timestamp"}
 	}
 	at, err := d.wall(&d.when)
@@ -650,19 +651,57 @@ func (j *jsonText) escaped(start int) ([]byte, error) {
 	return nil, j.fail("")
 }
 
-// scalar reads a string, a number or a word and returns it as it stands there.
+// scalar reads a string, a number or a word and returns it as it stands there. nan and
+// inf, which JSON has not, are words too: C prints them.
 func (j *jsonText) scalar() ([]byte, error) {
 	if j.peek() == '"' {
 		return j.str()
 	}
 	start := j.at
-	for j.at < len(j.text) && strings.IndexByte("+-.", j.text[j.at]) >= 0 || j.at < len(j.text) && (j.text[j.at]|0x20 >= 'a' && j.text[j.at]|0x20 <= 'z' || j.text[j.at] >= '0' && j.text[j.at] <= '9') {
+	for j.at < len(j.text) {
+		if c := j.text[j.at]; !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '+' || c == '-' || c == '.') {
+			break
+		}
 		j.at++
 	}
-	if j.at == start {
+	v := j.text[start:j.at]
+	if !jsonNumber(v) && !slices.Contains([]string{"true", "false", "null", "nan", "-nan", "inf", "-inf"}, string(v)) {
+		if j.at < len(j.text) {
+			j.at = start
+		}
 		return nil, j.fail("want a value")
 	}
-	return j.text[start:j.at], nil
+	return v, nil
+}
+
+// jsonNumber reports whether v is a number as JSON has them.
+func jsonNumber(v []byte) bool {
+	v = bytes.TrimPrefix(v, []byte("-"))
+	digits := func() bool {
+		n := 0
+		for n < len(v) && v[n] >= '0' && v[n] <= '9' {
+			n++
+		}
+		v = v[n:]
+		return n > 0
+	}
+	if len(v) > 1 && v[0] == '0' && v[1] >= '0' && v[1] <= '9' || !digits() {
+		return false
+	}
+	if len(v) > 0 && v[0] == '.' {
+		if v = v[1:]; !digits() {
+			return false
+		}
+	}
+	if len(v) > 0 && v[0]|0x20 == 'e' {
+		if v = v[1:]; len(v) > 0 && (v[0] == '+' || v[0] == '-') {
+			v = v[1:]
+		}
+		if !digits() {
+			return false
+		}
+	}
+	return len(v) == 0
 }
 
 // skip reads a value of any kind.

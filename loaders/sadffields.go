@@ -17,12 +17,13 @@ type sadfFields struct {
 	headed bool // there was a heading, if of a block unknown
 	row    sarRow
 	fields [][]byte
-	empty  map[int64]bool // times of samples of interval 0
+	empty  map[int64]bool   // times of samples of interval 0
+	times  map[string]int64 // by how they are written: each block has them all
 }
 
 // readFields reads sadf -d: headings "# hostname;interval;timestamp;...", and rows.
 func (s *sysstat) readFields(text []byte) (*Foreign, error) {
-	d := &sadfFields{sarTimes: sarTimes{sysstat: s, at: map[sarAt]*sarSample{}}, empty: map[int64]bool{}}
+	d := &sadfFields{sarTimes: sarTimes{sysstat: s, at: map[sarAt]*sarSample{}}, empty: map[int64]bool{}, times: map[string]int64{}}
 	whole := text
 	if n := bytes.LastIndexByte(text, '\n') + 1; n < len(text) {
 		if !s.o.Salvage {
@@ -62,18 +63,22 @@ func (d *sadfFields) line(line []byte) error {
 		d.layout, d.headed = d.heading(names[3:]), true
 		return nil
 	}
-	fields := bytes.Split(line, []byte(";"))
+	fields := d.split(line)
 	if len(fields) < 4 {
 		return fmt.Errorf("%d fields: want hostname;interval;timestamp and a value", len(fields))
 	}
-	if host := string(fields[0]); d.f.Host == "" {
-		d.f.Host = host
-	} else if d.f.Host != host {
-		return fmt.Errorf("host %q, and before it %q: make a file of each", host, d.f.Host)
+	if d.f.Host == "" {
+		d.f.Host = string(fields[0])
+	} else if d.f.Host != string(fields[0]) {
+		return fmt.Errorf("host %q, and before it %q: make a file of each", fields[0], d.f.Host)
 	}
-	at, err := d.time(string(fields[2]))
-	if err != nil {
-		return err
+	at, ok := d.times[string(fields[2])]
+	if !ok {
+		var err error
+		if at, err = d.time(string(fields[2])); err != nil {
+			return err
+		}
+		d.times[string(fields[2])] = at
 	}
 	interval, err := strconv.ParseInt(string(fields[1]), 10, 64)
 	switch {
@@ -97,6 +102,16 @@ func (d *sadfFields) line(line []byte) error {
 		return nil
 	}
 	return d.values(at, interval*1e9, fields[3:])
+}
+
+// split cuts a line into the fields between its semicolons, which stay as they are until
+// the next line.
+func (d *sadfFields) split(line []byte) [][]byte {
+	d.fields = d.fields[:0]
+	for f := range bytes.SplitSeq(line, []byte(";")) {
+		d.fields = append(d.fields, f)
+	}
+	return d.fields
 }
 
 func (d *sadfFields) values(at, intervalNS int64, fields [][]byte) error {
@@ -150,7 +165,7 @@ func (d *sadfFields) event(at int64, words string) error {
 // restartCPUs reads "(2 CPU)".
 func restartCPUs(words string) int {
 	var n int
-	if _, err := fmt.Sscanf(words, " (%d CPU)", &n); err != nil {
+	if _, err := fmt.Sscanf(strings.TrimSpace(words), "(%d CPU)", &n); err != nil {
 		return 0
 	}
 	return n

@@ -22,7 +22,7 @@ import (
 //
 // It holds the text and the rows, about 30 bytes a value besides.
 func ReadSar(name string, text []byte, o ForeignOptions) (*Foreign, error) {
-	d := &sarText{sarTimes: sarTimes{sysstat: newSysstat(name, "sar", o), at: map[sarAt]*sarSample{}, begins: map[int]int64{}}, empty: map[int64]bool{}, blocks: map[string]*sarTextBlock{}}
+	d := &sarText{sarTimes: sarTimes{sysstat: newSysstat(name, "sar", o), at: map[sarAt]*sarSample{}, untold: true}, empty: map[int64]bool{}, walls: map[int64]int64{}, blocks: map[string]*sarTextBlock{}}
 	d.memory.told = -1
 	if o.Zone == nil {
 		return nil, fmt.Errorf("loaders: %s: sar's text tells no zone: give it (Europe/Berlin, or +01:00), or import the JSON of sadf -j, which has UTC", name)
@@ -71,6 +71,8 @@ type sarText struct {
 	averaged bool           // the last line was an average
 	empty    map[int64]bool // times of samples of interval 0
 
+	walls map[int64]int64 // times by what clocks showed: each block has them all
+
 	blocks map[string]*sarTextBlock // of the segment, by layout
 	block  *sarTextBlock            // the one that was headed last; nil: none, or unknown
 	headed bool
@@ -83,6 +85,7 @@ type sarTextBlock struct {
 	layout *sarLayout
 	said   int64      // the time of the sample that is read, as if in UTC
 	sample *sarSample // nil before the first
+	begin  int64      // when the next begins by the heading, in ns since 1970; 0: it has none
 	first  string     // its first device
 	again  bool       // what follows at this time is a sample of interval 0
 }
@@ -105,6 +108,8 @@ func (d *sarText) line(line []byte) error {
 	case "Average:", "Summary:", "Minimum:", "Maximum:", "Last:":
 		d.averaged = true
 		return nil
+	case "Linux":
+		return errors.New("a second report begins: make a file of each")
 	}
 	d.averaged = false
 	clock, rest, err := d.clock(string(word), rest)
@@ -285,7 +290,13 @@ func (d *sarText) next(clock int, from int64) int64 {
 
 // wall returns a time that a clock of the zone shows, in ns since 1970.
 func (d *sarText) wall(said int64) (int64, error) {
+	if at, ok := d.walls[said]; ok {
+		return at, nil
+	}
 	t, err := localTime(time.Unix(0, said).UTC(), d.o.Zone)
+	if err == nil {
+		d.walls[said] = t.UnixNano()
+	}
 	return t.UnixNano(), err
 }
 
@@ -317,19 +328,23 @@ func (d *sarText) head(clock int) error {
 	}
 	b := d.blocks[l.key]
 	if b == nil {
-		said := d.next(clock, d.begin)
-		at, err := d.wall(said)
-		if err != nil {
-			return err
-		}
-		b = &sarTextBlock{said: said}
+		b = &sarTextBlock{said: d.next(clock, d.begin)}
 		d.blocks[l.key] = b
-		if begin, ok := d.begins[d.segment]; !ok || at < begin {
-			d.begins[d.segment] = at
-		}
 	}
 	b.layout, d.block = l, b
-	return nil
+	var err error
+	b.begin, err = d.wall(b.next(clock))
+	return err
+}
+
+// next returns the time that the block has come to at a clock, as if in UTC; clocks go
+// back at midnight.
+func (b *sarTextBlock) next(clock int) int64 {
+	said := b.said - b.said%dayNS + int64(clock)*1e9
+	if said < b.said-dayNS/2 {
+		said += dayNS
+	}
+	return said
 }
 
 func (d *sarText) values(clock int, rest []byte) error {
@@ -357,11 +372,8 @@ func (d *sarText) values(clock int, rest []byte) error {
 		return err
 	}
 	device := string(d.row.device)
-	said := b.said - b.said%dayNS + int64(clock)*1e9
-	switch {
-	case said < b.said-dayNS/2:
-		said += dayNS
-	case said < b.said:
+	said := b.next(clock)
+	if said < b.said {
 		return errors.New("the time is before that of the line above: the clock was set back: import the JSON of sadf -j, which tells the intervals")
 	}
 	if said == b.said && (b.again || b.sample == nil || device == "" || device == b.first) {
@@ -381,6 +393,7 @@ func (d *sarText) values(clock int, rest []byte) error {
 			return err
 		}
 		b.said, b.sample, b.first, b.again = said, d.sample(at), device, false
+		b.sample.beginNS, b.begin = max(b.sample.beginNS, b.begin), 0
 		d.last = max(d.last, said)
 	}
 	return d.take(b.sample, l.activity, &d.row)

@@ -301,7 +301,7 @@ var sarActivities = sync.OnceValue(func() []*sarActivity {
 		}},
 		{name: "A_PWR_USB", option: "-m USB", paths: []string{"power-management/usb-devices"}, table: "usb", head: "BUS", key: "bus_number", form: sarFormUSB, columns: []sarColumn{
 			sarCol("idvendor").words().how("names the row"), sarCol("idprod").words().how("names the row"),
-			sarCol("maxpower"), sarCol("manufact").words().none("the product says it"), sarCol("product").words().how("names the row"),
+			sarCol("maxpower").times(1e-3), sarCol("manufact").words().none("the product says it"), sarCol("product").words().how("names the row"),
 		}},
 		{name: "A_FS", option: "-F", paths: []string{"filesystems"}, table: "filesystem", head: "FILESYSTEM", key: "filesystem", form: sarFormFilesystem, columns: []sarColumn{
 			sarCol("MBfsfree").times(sarMiB).how("in whole MiB"), sarCol("MBfsused").times(sarMiB).as("size_bytes").plus("MBfsfree").how("in whole MiB; with MBfsfree the size"),

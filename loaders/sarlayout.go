@@ -36,6 +36,16 @@ const (
 // heading finds the block that has such a heading, nil if there is none. What such a
 // block had not in any version that was known is unknown.
 func (s *sysstat) heading(names []string) *sarLayout {
+	line := strings.Join(names, " ")
+	l, ok := s.layouts[line]
+	if !ok {
+		l = s.layout(names)
+		s.layouts[line] = l
+	}
+	return l
+}
+
+func (s *sysstat) layout(names []string) *sarLayout {
 	var best *sarLayout
 	most := 0
 	for _, a := range sarActivities() {
@@ -151,9 +161,7 @@ type sarTimes struct {
 	*sysstat
 	segment int
 	at      map[sarAt]*sarSample
-	// begins are when the first intervals of the segments begin, where no sample tells
-	// its interval; nil: all do.
-	begins map[int]int64
+	untold  bool // the file does not tell intervals
 }
 
 type sarAt struct {
@@ -181,25 +189,28 @@ func (t *sarTimes) finish() (*Foreign, error) {
 	slices.SortFunc(all, func(a, b *sarSample) int {
 		return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.wallNS, b.wallNS))
 	})
-	if t.begins != nil {
+	if t.untold {
 		t.intervals(all)
 	}
 	for _, x := range all {
-		t.add(x)
+		if len(t.f.Incomplete) == 0 || len(x.blocks) > 0 { // else of the damage
+			t.add(x)
+		}
 	}
 	return t.close()
 }
 
-// intervals sets the samples' intervals by their times.
+// intervals sets the samples' intervals: since the one before, or since the time of the
+// heading, where samples without any row were between.
 func (t *sarTimes) intervals(all []*sarSample) {
 	var known []int64
 	for i, x := range all {
+		begin := x.beginNS
 		if i > 0 && all[i-1].segment == x.segment {
-			x.intervalNS = x.wallNS - all[i-1].wallNS
-		} else if begin, ok := t.begins[x.segment]; ok {
-			x.intervalNS = x.wallNS - begin
+			begin = max(begin, all[i-1].wallNS)
 		}
-		if x.intervalNS > 0 {
+		if begin > 0 && begin < x.wallNS {
+			x.intervalNS = x.wallNS - begin
 			known = append(known, x.intervalNS)
 		}
 	}
@@ -208,7 +219,7 @@ func (t *sarTimes) intervals(all []*sarSample) {
 	}
 	slices.Sort(known)
 	for _, x := range all {
-		if x.intervalNS <= 0 {
+		if x.intervalNS == 0 {
 			x.intervalNS = known[len(known)/2]
 		}
 	}

@@ -22,12 +22,13 @@ type sysstat struct {
 
 	samples  []*sarSample
 	restarts []sarRestart
-	dropped  []schemas.Row // notes of what has no tick, for the next one
+	dropped  []sarDropped // what has no tick, for the next one
 	warned   map[string]bool
 
-	before map[*schemas.Table]*sarBlock // of the sample that was begun last
-	absent map[*schemas.Table]*sarBlank // values of rows that have none
-	memory sarMemory
+	before  map[*schemas.Table]*sarBlock // of the sample that was begun last
+	absent  map[*schemas.Table]*sarBlank // values of rows that have none
+	memory  sarMemory
+	layouts map[string]*sarLayout // by heading; nil: unknown
 
 	seen    map[string]int // the last sample of each CPU
 	cpus    int            // samples that had any
@@ -43,11 +44,18 @@ type sarRestart struct {
 	cpus   int // 0: not told
 }
 
+// sarDropped is the note of a sample that is left out.
+type sarDropped struct {
+	wallNS int64
+	note   schemas.Row
+}
+
 // sarSample is what a file says of one time.
 type sarSample struct {
 	segment    int // restarts before it
 	wallNS     int64
 	intervalNS int64
+	beginNS    int64 // by a heading; 0: none tells
 	blocks     []*sarBlock
 	notes      []schemas.Row
 }
@@ -91,7 +99,7 @@ func (r *sarRow) clear() {
 
 func newSysstat(name, kind string, o ForeignOptions) *sysstat {
 	return &sysstat{name: name, o: o, f: &Foreign{Kind: kind, Facts: map[string]string{}, Params: map[string]any{}}, warned: map[string]bool{},
-		digits: -1, before: map[*schemas.Table]*sarBlock{}, absent: map[*schemas.Table]*sarBlank{}, seen: map[string]int{}}
+		digits: -1, before: map[*schemas.Table]*sarBlock{}, absent: map[*schemas.Table]*sarBlank{}, seen: map[string]int{}, layouts: map[string]*sarLayout{}}
 }
 
 // warn says something once.
@@ -105,7 +113,7 @@ func (s *sysstat) warn(format string, arg ...any) {
 
 // drop notes a sample that is left out, beside the one that follows.
 func (s *sysstat) drop(wallNS int64, why string) {
-	s.dropped = append(s.dropped, schemas.QualityRow(0, 0, "skipped", "", "the sample of "+stamp(wallNS)+" is left out: "+why))
+	s.dropped = append(s.dropped, sarDropped{wallNS, schemas.QualityRow(0, 0, "skipped", "", "the sample of "+stamp(wallNS)+" is left out: "+why)})
 }
 
 func stamp(wallNS int64) string { return time.Unix(0, wallNS).UTC().Format(time.RFC3339) }
@@ -123,8 +131,12 @@ func (s *sysstat) add(x *sarSample) {
 		s.warn("samples of an impossible interval are left out")
 		return
 	}
-	x.notes = append(x.notes, s.dropped...)
-	s.dropped = nil
+	s.dropped = slices.DeleteFunc(s.dropped, func(d sarDropped) bool {
+		if d.wallNS <= x.wallNS {
+			x.notes = append(x.notes, d.note)
+		}
+		return d.wallNS <= x.wallNS
+	})
 	s.samples = append(s.samples, x)
 }
 
@@ -295,26 +307,26 @@ func allCPUs(device []byte) []byte {
 
 // columns takes a row column by column.
 func (s *sysstat) columns(x *sarSample, a *sarActivity, r *sarRow) error {
+	var values [len(r.raw)]sarValue
+	for i := range a.columns { // all of it, before any is taken
+		c := &a.columns[i]
+		if c.text && c.table != nil && r.raw[i] != nil {
+			r.raw[i] = batteryState(r.raw[i])
+		}
+		if r.raw[i] == nil || c.text && c.table == nil {
+			continue
+		}
+		var err error
+		if values[i], err = s.number(c, r.raw[i]); err != nil {
+			return fmt.Errorf("%s: %w", c.label(), err)
+		}
+	}
 	var b *sarBlock
 	at, device := 0, r.device
 	for i := range a.columns {
 		c := &a.columns[i]
-		raw := r.raw[i]
-		if raw == nil || c.after != "" && r.raw[a.bySar[c.after]] != nil {
-			continue
-		}
-		if c.text {
-			if a.form == sarFormBattery && c.table != nil {
-				raw = batteryState(raw)
-			} else {
-				continue
-			}
-		}
-		v, err := s.number(c, raw)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.label(), err)
-		}
-		if c.table == nil {
+		raw, v := r.raw[i], values[i]
+		if raw == nil || c.table == nil || c.after != "" && r.raw[a.bySar[c.after]] != nil {
 			continue
 		}
 		if b == nil || c.device != "" && c.device != string(device) {
@@ -328,20 +340,21 @@ func (s *sysstat) columns(x *sarSample, a *sarActivity, r *sarRow) error {
 				return nil
 			}
 		}
+		if c.added != "" {
+			j := a.bySar[c.added]
+			if r.raw[j] == nil {
+				continue
+			}
+			other := values[j]
+			v.int, v.float = v.int+other.int, v.float+other.float
+			v.exact = v.exact && other.exact && v.int >= 0
+		}
 		if math.IsNaN(v.float) {
 			x.note("nan", c.table.Name, c.name(), string(device), raw, "not a number: the value is unknown")
 			continue
 		}
 		if s.unknown(a, c, r, v) {
 			continue
-		}
-		if c.added != "" {
-			other, err := s.number(c, r.raw[a.bySar[c.added]])
-			if err != nil {
-				continue
-			}
-			v.int, v.float = v.int+other.int, v.float+other.float
-			v.exact = v.exact && other.exact && v.int >= 0
 		}
 		if why := s.impossible(a, c, r, v); why != "" {
 			x.note("impossible", c.table.Name, c.name(), string(device), raw, c.label()+": "+why)
@@ -458,7 +471,7 @@ func (s *sysstat) cpu(x *sarSample, a *sarActivity, r *sarRow) error {
 		part[i] = v.float
 		all += math.Abs(v.float)
 	}
-	if all == 0 { // before sysstat 11.7.3; since then such a row isn't there
+	if all == 0 && r.raw[a.bySar["%idle"]] != nil { // before sysstat 11.7.3; since then such a row isn't there
 		x.note("hotplug", t.Name, "", string(device), nil, "the CPU is offline")
 		return nil
 	}
@@ -723,9 +736,9 @@ func (s *sysstat) close() (*Foreign, error) {
 		s.samples[i] = nil
 	}
 	last := &s.f.Boots[boot][len(s.f.Boots[boot])-1]
-	for _, note := range s.dropped {
-		note.BootNS = elapsed
-		last.Rows = append(last.Rows, note)
+	for _, d := range s.dropped {
+		d.note.BootNS = elapsed
+		last.Rows = append(last.Rows, d.note)
 	}
 	s.f.DurationNS = elapsed
 	return s.f, nil
