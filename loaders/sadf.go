@@ -24,7 +24,7 @@ import (
 // two members (as in several versions) is put back; Foreign.Incomplete says so. Rates
 // that can't be true are null, with a row of quality that has them as printed.
 //
-// It holds the text and the rows, no tree of the JSON: about 20 bytes a value besides.
+// It holds the text and the rows, no tree of the JSON: some 24 bytes a value.
 func ReadSadf(name string, text []byte, o ForeignOptions) (*Foreign, error) {
 	return readSadf(name, text, o, -1)
 }

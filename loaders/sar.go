@@ -20,7 +20,7 @@ import (
 // anew by LC_ALL=C, best as JSON by sadf -j. A file is read whole or refused, with line
 // and cause; with o.Salvage the lines before the damage are kept.
 //
-// It holds the text and the rows, about 30 bytes a value besides.
+// It holds the text and the rows, some 24 bytes a value.
 func ReadSar(name string, text []byte, o ForeignOptions) (*Foreign, error) {
 	d := &sarText{sarTimes: sarTimes{sysstat: newSysstat(name, "sar", o), at: map[sarAt]*sarSample{}, untold: true}, empty: map[int64]bool{}, walls: map[int64]int64{}, blocks: map[string]*sarTextBlock{}}
 	d.memory.told = -1

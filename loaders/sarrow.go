@@ -49,7 +49,8 @@ func (s *sysstat) take(x *sarSample, a *sarActivity, r *sarRow) error {
 			}
 		}
 	case sarFormSensor:
-		r.device = append(append(bytes.Clone(r.raw[a.bySar["DEVICE"]]), '/'), append([]byte(strings.ToLower(a.head)), r.device...)...)
+		kind := strings.ToLower(a.head)
+		r.device = fmt.Appendf(nil, "%s/%s%s", r.raw[a.bySar["DEVICE"]], kind, bytes.TrimPrefix(r.device, []byte(kind)))
 	case sarFormUSB:
 		id := func(column string) string {
 			hex := string(r.raw[a.bySar[column]])
@@ -57,7 +58,7 @@ func (s *sysstat) take(x *sarSample, a *sarActivity, r *sarRow) error {
 		}
 		r.device = []byte(strings.TrimSpace(fmt.Sprintf("%s %s:%s %s", r.device, id("idvendor"), id("idprod"), r.raw[a.bySar["product"]])))
 	case sarFormBattery:
-		r.device = append([]byte("BAT"), r.device...)
+		r.device = append([]byte(a.head), bytes.TrimPrefix(r.device, []byte(a.head))...)
 	}
 	if a.table == "softnet" {
 		r.device = allCPUs(r.device)

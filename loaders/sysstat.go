@@ -134,6 +134,7 @@ func (s *sysstat) block(x *sarSample, t *schemas.Table) *sarBlock {
 	if before := s.before[t]; before != nil && t.Device != "" {
 		b.devices = before.devices[:before.rows:before.rows]
 	}
+	b.by = make([]int, 0, max(len(b.devices), 1))
 	s.before[t] = b
 	x.blocks = append(x.blocks, b)
 	return b
@@ -292,7 +293,7 @@ func (s *sysstat) close() (*Foreign, error) {
 			x.note("reboot", "", "", "", nil, detail)
 		}
 		elapsed, wall, segment = at, x.wallNS, x.segment
-		tick := schemas.Tick{Rows: x.notes}
+		tick := schemas.Tick{Blocks: make([]schemas.Block, 0, len(x.blocks)), Rows: x.notes}
 		for k := range tick.Rows {
 			tick.Rows[k].BootNS = at
 		}

@@ -552,3 +552,20 @@ func TestImportIsWhatWeWouldHaveMeasured(t *testing.T) {
 	m := l.table(sar, &schemas.Memory)
 	l.want("used memory", third(l.values(m, "h", "", "used_bytes")), "1199218688.00") // (24684092 - 23512980) kB: MemTotal less kbavail
 }
+
+// Reading keeps rows and no tree of the JSON: a sample of 400 values in 20 tables takes a
+// handful of allocations a table.
+func TestSadfAllocations(t *testing.T) {
+	text, err := os.ReadFile("testdata/sysstat/restart_sadf_j_A.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	allocs := testing.AllocsPerRun(5, func() {
+		if _, err := ReadSadf("f", text, ForeignOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocs > 13*160 {
+		t.Errorf("%v allocations for 13 samples", allocs)
+	}
+}
