@@ -422,7 +422,7 @@ func FuzzSerial(f *testing.F) {
 	})
 }
 
-// Mounts that were chosen are chosen again when there are no others.
+// Mounts that were chosen are chosen again when there are no others, if they are a tree.
 func FuzzMounts(f *testing.F) {
 	for _, fixture := range fixtures {
 		text, err := os.ReadFile(filepath.Join(fixture, "proc", mountsFile))
@@ -437,6 +437,20 @@ func FuzzMounts(f *testing.F) {
 		mounts, err := localMounts(text, new(skips))
 		if err != nil || len(mounts) == 0 {
 			return
+		}
+		parents := make(map[uint64]uint64)
+		for i := range mounts {
+			parents[mounts[i].id] = mounts[i].parent
+		}
+		for id := range parents {
+			for range parents {
+				if up, ok := parents[id]; ok {
+					id = up
+				}
+			}
+			if _, circle := parents[id]; circle || len(parents) < len(mounts) {
+				return
+			}
 		}
 		var out strings.Builder
 		for i := range mounts {
