@@ -3,6 +3,7 @@ package schemas
 // Tables are all tables, in the order in which they are printed and written.
 var Tables = []*Table{&CPU, &Memory, &Disk, &Net, &Load, &Paging, &Pressure,
 	&Kernel, &Interrupts, &InterruptsCPU, &InterruptCells, &Softnet, &Serial, &Filesystem, &NetProto, &NetProto6, &Sockets, &NFSClient, &NFSServer, &Swap, &Sched,
+	&CPUFreq, &Temperature, &Fan, &Voltage, &Current, &Power, &Energy, &Battery, &NUMA, &HugePages, &USB, &FC, &InfiniBand, &EDAC, &Link, &Clock,
 	&Collector, &Workload, &Summary, &Quality}
 
 // CPU is one logical CPU at one tick: the cpuN lines of /proc/stat (proc_stat(5)),
@@ -141,7 +142,8 @@ var Disk = Table{Name: "disk", Version: 2, Device: "disk", Class: "disk",
 		{Name: "queue_size", Better: None, Factor: 1e-9, Plus: []string{"weighted_io_ns"}, Sar: "aqu-sz", Help: "mean number of I/Os in the queue"},
 	}, Help: "per block device, from /proc/diskstats"}
 
-// Net is one network interface: /proc/net/dev (proc_pid_net(5)).
+// Net is one network interface: /proc/net/dev (proc_pid_net(5)), and what bounds it:
+// speed and duplex of /sys/class/net (Documentation/ABI/testing/sysfs-class-net).
 var Net = Table{Name: "net", Version: 2, Device: "interface", Class: "net",
 	NoTotal: []string{"lo"}, Columns: []Column{
 		{Name: "rx_bytes", Unit: "B", Kind: Counter, Sar: "rxkB/s", Help: "bytes received"},
@@ -160,6 +162,8 @@ var Net = Table{Name: "net", Version: 2, Device: "interface", Class: "net",
 		{Name: "tx_collisions", Kind: Counter, Better: Lower, Sar: "coll/s", Help: "collisions"},
 		{Name: "tx_carrier", Kind: Counter, Better: Lower, Sar: "txcarr/s", Help: "carrier losses"},
 		{Name: "tx_compressed", Kind: Counter, Sar: "txcmp/s", Help: "compressed packets sent"},
+		{Name: "speed_bit_per_s", Unit: "bit/s", Kind: Gauge, Mul: 1e6, Source: "speed", Help: "the link's speed, null where the driver does not know it; read every 10 s and when the carrier changed"},
+		{Name: "full_duplex", Kind: Gauge, Source: "duplex", Help: "1: full duplex, 0: half; read as the speed is"},
 	}, Help: "per interface, from /proc/net/dev; totals leave lo out"}
 
 // Load is /proc/loadavg (proc_loadavg(5)) and procs_blocked of /proc/stat.
