@@ -187,8 +187,8 @@ var sarActivities = sync.OnceValue(func() []*sarActivity {
 		}},
 		{name: "A_PCSW", option: "-w", paths: []string{"process-and-context-switch"}, table: "kernel", columns: sarEach("proc/s cswch/s")},
 		{name: "A_IRQ", option: "-I ALL", paths: []string{"interrupts"}, table: "interrupts", head: "INTR", key: "intr", form: sarFormInterrupts, columns: []sarColumn{
-			sarCol("intr/s").key("value").as("count_per_s").how("before sysstat 12.5.6; of row sum to kernel.interrupts_per_s"),
-			sarCol("all").as("count_per_s").how("of row sum to kernel.interrupts_per_s"),
+			sarCol("intr/s").key("value").as("count_per_s").how("before sysstat 12.5.6; of row sum to row all of interrupts_cpu.interrupts_per_s, though it was the kernel's own total"),
+			sarCol("all").as("count_per_s").how("of row sum to row all of interrupts_cpu.interrupts_per_s"),
 			sarCol("CPU*").none("of row sum to interrupts_cpu.interrupts_per_s; else " + sarPerCell),
 		}},
 		{name: "A_SWAP", option: "-W", paths: []string{"swap-pages"}, table: "paging", columns: sarEach("pswpin/s pswpout/s")},

@@ -137,7 +137,7 @@ func TestSysstatVersions(t *testing.T) {
 		want                  float64
 	}{
 		{"cpu", "all", "user_pct", 15}, {"cpu", "all", "nice_pct", 1}, {"cpu", "all", "system_pct", 3}, {"cpu", "all", "kernel_pct", 4.25}, {"cpu", "all", "busy_pct", 20.25}, {"cpu", "all", "guest_pct", 5},
-		{"kernel", "", "interrupts_per_s", 250}, {"interrupts", "9", "count_per_s", 25},
+		{"interrupts_cpu", "all", "interrupts_per_s", 250}, {"interrupts", "9", "count_per_s", 25},
 		{"disk", "all", "tps", 3}, {"disk", "all", "read_bytes_per_s", 4096}, {"disk", "all", "writes_per_s", 2}, {"disk", "dev8-0", "write_bytes_per_s", 8192}, {"disk", "dev8-0", "areq_bytes", 4096},
 		{"disk", "dev8-0", "queue_size", 0.02}, {"disk", "dev8-0", "await_s", 5e-3},
 		{"memory", "", "total_bytes", 4000 << 10}, {"memory", "", "commit_pct", 0.5}, {"hugepages", "default", "total_bytes", 6144 << 10}, {"hugepages", "default", "free_bytes", 2048 << 10},
@@ -181,7 +181,7 @@ func TestSysstatVersions(t *testing.T) {
 		table, device, column string
 		want                  float64
 	}{
-		{"cpu", "all", "user_pct", 15}, {"cpu", "all", "busy_pct", 20.25}, {"kernel", "", "interrupts_per_s", 250}, {"disk", "all", "read_bytes_per_s", 4096}, {"memory", "", "total_bytes", 4000 << 10},
+		{"cpu", "all", "user_pct", 15}, {"cpu", "all", "busy_pct", 20.25}, {"interrupts_cpu", "all", "interrupts_per_s", 250}, {"disk", "all", "read_bytes_per_s", 4096}, {"memory", "", "total_bytes", 4000 << 10},
 		{"hugepages", "default", "total_bytes", 6144 << 10}, {"disk", "dev8-0", "write_bytes_per_s", 8192}, {"serial", "0", "tx_per_s", 2}, {"fan", "it8718-isa-0290/fan1", "rpm", 1200},
 		{"temperature", "k10temp-pci-00c3/temp1", "temp_degc", -3.5}, {"voltage", "it8718-isa-0290/in0", "in_v", 1.22}, {"usb", "1 046d:c52b USB Receiver", "max_power_a", 0.098},
 		{"filesystem", "/mnt/my disk", "size_bytes", 400 << 20}, {"fc", "host6", "tx_words_per_s", 4},
@@ -202,7 +202,7 @@ func TestSysstatVersions(t *testing.T) {
 	cells = cellsOf(t, f)
 	is("sadf -d", cells, "usb", "1 046d:c52b USB Receiver", "max_power_a", 0.098)
 	is("sadf -d", cells, "fan", "it8718-isa-0290/fan1", "rpm", 1200)
-	is("sadf -d", cells, "kernel", "", "interrupts_per_s", 250)
+	is("sadf -d", cells, "interrupts_cpu", "all", "interrupts_per_s", 250)
 	is("sadf -d", cells, "interrupts", "9", "count_per_s", 25)
 
 	// sysstat 12.7 and 12.8.

@@ -279,8 +279,8 @@ func (s *sysstat) cpu(x *sarSample, a *sarActivity, r *sarRow) error {
 		}
 	}
 	set := func(metric string, v float64) {
-		if k := slices.IndexFunc(t.Stored(), func(m schemas.Metric) bool { return m.Name == metric }); k >= 0 && !math.IsNaN(v) {
-			b.rate(at, k, v)
+		if !math.IsNaN(v) {
+			b.rate(at, storedRate(t, metric), v)
 		}
 	}
 	user, nice := sum("%user"), sum("%nice")
@@ -301,16 +301,25 @@ func (s *sysstat) cpu(x *sarSample, a *sarActivity, r *sarRow) error {
 	return nil
 }
 
-// interrupts takes a row of A_IRQ: row sum is the system's, and by CPU; the other rows
-// are one interrupt each.
+// storedRate returns the place of a metric among those that t's files can store, which
+// it must be.
+func storedRate(t *schemas.Table, metric string) int {
+	k := slices.IndexFunc(t.Stored(), func(m schemas.Metric) bool { return m.Name == metric })
+	if k < 0 {
+		panic("loaders: table " + t.Name + " stores no " + metric)
+	}
+	return k
+}
+
+// interrupts takes a row of A_IRQ: row sum is all of them, and by CPU; the other rows are
+// one interrupt each.
 func (s *sysstat) interrupts(x *sarSample, a *sarActivity, r *sarRow) error {
 	total := r.raw[a.bySar["all"]]
 	if total == nil {
 		total = r.raw[a.bySar["intr/s"]]
 	}
-	put := func(table, metric, device string, raw []byte) error {
-		t, err := schemas.Lookup(table)
-		if err != nil || raw == nil {
+	put := func(t *schemas.Table, metric, device string, raw []byte) error {
+		if raw == nil {
 			return nil
 		}
 		v, err := sarNumber(raw)
@@ -321,29 +330,29 @@ func (s *sysstat) interrupts(x *sarSample, a *sarActivity, r *sarRow) error {
 		at, ok := b.row([]byte(device), a.number<<8)
 		switch {
 		case !ok:
-			x.note("skipped", table, "", device, nil, "named twice in a sample: the first row counts")
+			x.note("skipped", t.Name, "", device, nil, "named twice in a sample: the first row counts")
 		case math.IsNaN(v):
-			x.note("nan", table, metric, device, raw, "not a number: the value is unknown")
+			x.note("nan", t.Name, metric, device, raw, "not a number: the value is unknown")
 		case v < 0 || v > sarMaxEvents:
-			x.note("impossible", table, metric, device, raw, "no number of interrupts a second")
+			x.note("impossible", t.Name, metric, device, raw, "no number of interrupts a second")
 		default:
-			b.rate(at, slices.IndexFunc(t.Stored(), func(m schemas.Metric) bool { return m.Name == metric }), v)
+			b.rate(at, storedRate(t, metric), v)
 		}
 		return nil
 	}
-	if name := string(r.device); name != "sum" && name != "-1" {
-		for _, c := range r.cpus {
-			if _, err := sarNumber(c.raw); err != nil {
-				return fmt.Errorf("interrupts: %w", err)
-			}
+	for _, c := range r.cpus { // before any is taken
+		if _, err := sarNumber(c.raw); err != nil {
+			return fmt.Errorf("interrupts: %w", err)
 		}
-		return put("interrupts", "count_per_s", name, total)
 	}
-	if err := put("kernel", "interrupts_per_s", "", total); err != nil {
+	if name := string(r.device); name != "sum" && name != "-1" {
+		return put(&schemas.Interrupts, "count_per_s", name, total)
+	}
+	if err := put(&schemas.InterruptsCPU, "interrupts_per_s", schemas.All, total); err != nil {
 		return err
 	}
 	for _, c := range r.cpus {
-		if err := put("interrupts_cpu", "interrupts_per_s", string(c.cpu), c.raw); err != nil {
+		if err := put(&schemas.InterruptsCPU, "interrupts_per_s", string(c.cpu), c.raw); err != nil {
 			return err
 		}
 	}

@@ -108,13 +108,11 @@ func rowsAsSadf(a *sarActivity, b *schemas.Block, quote func(string) string) []s
 				return 0, false
 			}
 			switch b.Table.Name {
-			case "kernel":
-				if v, ok := rate("interrupts_per_s"); ok {
+			case "interrupts_cpu":
+				if v, ok := rate("interrupts_per_s"); ok && device == schemas.All {
 					device = "sum"
 					put("all", v)
-				}
-			case "interrupts_cpu":
-				if v, ok := rate("interrupts_per_s"); ok {
+				} else if ok {
 					out = append(out, fmt.Sprintf(`{"intr": "sum", %s: %s}`, quote("CPU"+device), strconv.FormatFloat(v, 'f', -1, 64)))
 				}
 			case "interrupts":
