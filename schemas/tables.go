@@ -9,10 +9,14 @@ var Tables = []*Table{&CPU, &Memory, &Disk, &Net, &Load, &Paging, &Pressure,
 // CPU is one logical CPU at one tick: the cpuN lines of /proc/stat (proc_stat(5)),
 // in USER_HZ ticks since boot. The kernel's summary line is not kept: after a CPU
 // went away it falls, the sum over CPUs with known increments does not.
+//
+// Guest time is part of user time, as to the kernel and to sar -u (%user); sar -u ALL
+// takes it out (%usr), so that user_pct is %usr + %guest. sar -u counts interrupts and
+// softirqs as system time (%system), which is kernel_pct here; system_pct is -u ALL's %sys.
 var CPU = Table{Name: "cpu", Version: 2, Device: "cpu", Alike: true, Class: "cpu", Columns: []Column{
 	{Name: "user_ticks", Unit: "tick", Kind: Share, Sar: "%user", Help: "user mode, guest time included"},
 	{Name: "nice_ticks", Unit: "tick", Kind: Share, Sar: "%nice", Help: "user mode with low priority, guest_nice included"},
-	{Name: "system_ticks", Unit: "tick", Kind: Share, Sar: "%system", Help: "kernel mode"},
+	{Name: "system_ticks", Unit: "tick", Kind: Share, Sar: "%sys", Help: "kernel mode, without interrupts and softirqs"},
 	{Name: "idle_ticks", Unit: "tick", Kind: Share, Retreats: "signed", Sar: "%idle", Help: "idle; may go back by a few ticks on some kernels"},
 	{Name: "iowait_ticks", Unit: "tick", Kind: Share, Retreats: "signed", Sar: "%iowait", Help: "idle while a task waits for I/O; goes back on some kernels"},
 	{Name: "irq_ticks", Unit: "tick", Kind: Share, Sar: "%irq", Help: "servicing interrupts"},
@@ -24,7 +28,11 @@ var CPU = Table{Name: "cpu", Version: 2, Device: "cpu", Alike: true, Class: "cpu
 	{Name: "busy_pct", Unit: "%", Better: Lower, Factor: 100,
 		Plus: []string{"user_ticks", "nice_ticks", "system_ticks", "irq_ticks", "softirq_ticks"},
 		Per:  []string{"user_ticks", "nice_ticks", "system_ticks", "idle_ticks", "iowait_ticks", "irq_ticks", "softirq_ticks", "steal_ticks"},
-		Help: "work done: all but idle, iowait and steal"},
+		Sar:  "100 - %idle - %iowait - %steal", Help: "work done: all but idle, iowait and steal"},
+	{Name: "kernel_pct", Unit: "%", Better: None, Factor: 100,
+		Plus: []string{"system_ticks", "irq_ticks", "softirq_ticks"},
+		Per:  []string{"user_ticks", "nice_ticks", "system_ticks", "idle_ticks", "iowait_ticks", "irq_ticks", "softirq_ticks", "steal_ticks"},
+		Sar:  "%system", Help: "kernel mode, interrupts and softirqs included"},
 }, Help: "per CPU, from /proc/stat"}
 
 // Memory is /proc/meminfo (proc_meminfo(5)), its kB brought to bytes.
@@ -240,7 +248,7 @@ var Paging = Table{Name: "paging", Version: 2, Class: "paging", Columns: []Colum
 	{Name: "numa_other", Unit: "page", Kind: Counter, Source: "numa_other", Help: "pages allocated on another node than the task's"},
 	{Name: "numa_pte_updates", Kind: Counter, Source: "numa_pte_updates", Help: "page table entries that NUMA balancing made fault"},
 	{Name: "numa_hint_faults_local", Kind: Counter, Source: "numa_hint_faults_local", Help: "NUMA balancing faults on the task's own node"},
-	{Name: "pgpromote_success", Unit: "page", Kind: Counter, Source: "pgpromote_success", Help: "pages moved to a faster memory tier"},
+	{Name: "pgpromote_success", Unit: "page", Kind: Counter, Source: "pgpromote_success", Sar: "pgprom/s", Help: "pages moved to a faster memory tier"},
 	{Name: "pgdemote_kswapd", Unit: "page", Kind: Counter, Source: "pgdemote_kswapd", Help: "pages moved to a slower memory tier by kswapd"},
 	{Name: "pgdemote_direct", Unit: "page", Kind: Counter, Source: "pgdemote_direct", Help: "pages moved to a slower memory tier by allocating tasks"},
 	{Name: "pgdemote_khugepaged", Unit: "page", Kind: Counter, Source: "pgdemote_khugepaged", Help: "pages moved to a slower memory tier by khugepaged"},
