@@ -20,6 +20,7 @@ var arrows = map[string]string{
 	"columns":               "schemas parquet",
 	"bus":                   "schemas nats nats-server",
 	"collector":             "schemas",
+	"collector/perf":        "collector schemas",
 	"collector/procfs":      "collector schemas",
 	"collector/workload":    "collector schemas hdrhistogram fasthttp",
 	"campaign":              "schemas collector collector/workload bus",
