@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"strconv"
@@ -169,7 +170,7 @@ func (p *Iperf3) event(line string) ([]Interval, error) {
 		case "error":
 			var why string
 			err = json.Unmarshal(e.Data, &why)
-			p.errors = append(p.errors, short(why))
+			p.errors = append(p.errors, told(why))
 		case "": // the whole document behind the events: --json-stream-full-output
 		}
 	}
@@ -180,35 +181,51 @@ func (p *Iperf3) event(line string) ([]Interval, error) {
 }
 
 // decode reads the document. What stands before an error is kept.
-func (p *Iperf3) decode() (out []Interval, err error) {
-	text, repaired := repair(p.document.Bytes())
+func (p *Iperf3) decode() ([]Interval, error) {
+	text, repaired := repair(bytes.TrimRight(p.document.Bytes(), "\n"))
 	p.repaired = repaired
 	d := json.NewDecoder(bytes.NewReader(text))
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("iperf3: byte %d: %w", d.InputOffset(), eof(err))
+	var intervals []iperf3Interval
+	err := p.members(d, &intervals)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("iperf3: the document is cut off at byte %d", len(text))
+	case err != nil:
+		err = fmt.Errorf("iperf3: byte %d: %w", d.InputOffset(), err)
+	}
+	var out []Interval
+	for k := range intervals { // their meaning depends on start, wherever it stood
+		ivs, bad := p.interval(&intervals[k])
+		out = append(out, ivs...)
+		if bad != nil {
+			return out, bad
 		}
-	}()
+	}
+	return out, err
+}
+
+// members reads the members of the document, the intervals one by one.
+func (p *Iperf3) members(d *json.Decoder, intervals *[]iperf3Interval) error {
 	if _, err := d.Token(); err != nil { // {
-		return nil, err
+		return err
 	}
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
-			return out, err
+			return err
 		}
 		switch key {
 		case "start":
 			err = d.Decode(&p.start)
 		case "end":
-			p.end = &iperf3End{}
-			if err = d.Decode(p.end); err != nil {
-				p.end = nil
+			var end iperf3End
+			if err = d.Decode(&end); err == nil {
+				p.end = &end
 			}
 		case "error":
 			var why string
 			if err = d.Decode(&why); err == nil {
-				p.errors = append(p.errors, short(why))
+				p.errors = append(p.errors, told(why))
 			}
 		case "intervals":
 			var t json.Token
@@ -217,10 +234,8 @@ func (p *Iperf3) decode() (out []Interval, err error) {
 			}
 			for err == nil && d.More() {
 				var iv iperf3Interval
-				var rows []Interval
 				if err = d.Decode(&iv); err == nil {
-					rows, err = p.interval(&iv)
-					out = append(out, rows...)
+					*intervals = append(*intervals, iv)
 				}
 			}
 			if err == nil {
@@ -231,18 +246,10 @@ func (p *Iperf3) decode() (out []Interval, err error) {
 			err = d.Decode(&skip)
 		}
 		if err != nil {
-			return out, err
+			return err
 		}
 	}
-	_, err = d.Token() // }
-	return out, err
-}
-
-// eof says what the end of a text within a value is.
-func eof(err error) error {
-	if strings.Contains(err.Error(), "EOF") {
-		return errors.New("the document is cut off here")
-	}
+	_, err := d.Token() // }
 	return err
 }
 
@@ -404,7 +411,7 @@ func (p *Iperf3) plain(line string) ([]Interval, error) {
 	case strings.HasPrefix(line, "iperf 3."):
 		p.start.Version = line
 	case strings.HasPrefix(line, "iperf3: "): // on standard error, often put into the same file
-		p.errors = append(p.errors, short(strings.TrimPrefix(strings.TrimPrefix(line, "iperf3: "), "error - ")))
+		p.errors = append(p.errors, told(strings.TrimPrefix(strings.TrimPrefix(line, "iperf3: "), "error - ")))
 	case strings.HasPrefix(line, "Time: "):
 		if at, err := time.Parse(time.RFC1123, strings.TrimPrefix(line, "Time: ")); err == nil {
 			p.start.Timestamp.Seconds = float64(at.Unix())

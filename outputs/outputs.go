@@ -265,8 +265,12 @@ func seconds(s float64) (ns int64, ok bool) {
 }
 
 // short is a line or field as an error quotes it.
-func short(s string) string {
-	const enough = 80
+func short(s string) string { return cut(s, 80) }
+
+// told is a sentence of a tool, as a reason.
+func told(s string) string { return cut(s, 400) }
+
+func cut(s string, enough int) string {
 	if len(s) > enough {
 		s = s[:enough] + "..."
 	}

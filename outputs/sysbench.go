@@ -36,13 +36,13 @@ type Sysbench struct {
 	rate       bool    // --rate: a line about the queue follows each interval line
 	blockBytes float64 // of the memory and fileio tests
 
-	begun, prepared bool
-	held            *Interval // waits for the line about its queue
-	lines           int
-	lastS           int64              // second of the last interval line
-	checkpointS     int64              // second of the last checkpoint
-	sum             map[string]float64 // of the interval lines, by column
-	lost            bool               // what an interval line counted is unknown
+	began, named bool      // it ran; its line with the version was there
+	held         *Interval // waits for the line about its queue
+	lines        int
+	lastS        int64              // second of the last interval line
+	checkpointS  int64              // second of the last checkpoint
+	sum          map[string]float64 // of the interval lines, by column
+	lost         bool               // what an interval line counted is unknown
 
 	section  string // of the report that is being printed
 	block    *sysbenchBlock
@@ -106,14 +106,12 @@ func (s *Sysbench) Line(line string) ([]Interval, error) {
 	switch {
 	case sysbenchVersion.MatchString(line):
 		m := sysbenchVersion.FindStringSubmatch(line)
-		s.begun = true
+		s.named = true
 		s.facts["sysbench.version"], s.facts["sysbench.luajit"] = short(m[1]), short(m[2])
 	case strings.HasPrefix(line, "FATAL: "):
-		s.fatal = append(s.fatal, short(line))
+		s.fatal = append(s.fatal, told(line))
 	case strings.HasPrefix(line, "ALERT: "), strings.HasPrefix(line, "WARNING: "):
-		s.warn("%s", short(line))
-	case strings.HasPrefix(line, "Creating table "), strings.HasPrefix(line, "Dropping table "):
-		s.prepared = true
+		s.warn("%s", told(line))
 	case line == sysbenchHistogram:
 		s.section, s.buckets = line, nil
 	case sysbenchSections[line] != nil:
@@ -156,7 +154,7 @@ func (s *Sysbench) option(line string) {
 		return
 	}
 	if line == "Threads started!" {
-		s.begun = true
+		s.began = true
 		return
 	}
 	if size, ok := strings.CutPrefix(line, "Block size "); ok { // fileio
@@ -168,7 +166,7 @@ func (s *Sysbench) option(line string) {
 	v, ok := natural(strings.TrimSuffix(value, "/sec"))
 	switch {
 	case label == "Number of threads" && ok:
-		s.begun = true
+		s.began = true
 		s.params["threads"] = v
 	case label == "Target transaction rate" && ok:
 		s.rate = true
@@ -232,7 +230,7 @@ func (s *Sysbench) stamped(second, rest string) ([]Interval, error) {
 	if err != nil {
 		return out, err
 	}
-	s.begun = true
+	s.began = true
 	s.lines++
 	s.lastS = at
 	if s.rate {
@@ -255,6 +253,8 @@ func (s *Sysbench) interval(at int64, rest string) (*Interval, error) {
 		fields, columns = m[1:5], []string{"operations", "reads", "writes", "others"}
 		if s.unit = "transaction"; m[5] != "" {
 			s.unit, fields, columns = "event", m[5:6], columns[:1]
+		} else {
+			s.facts["sysbench.test"] = "oltp"
 		}
 		if m[8] != "" {
 			fields, columns = append(slices.Clone(fields), m[8:10]...), append(slices.Clone(columns), "errors", "reconnects")
@@ -335,7 +335,7 @@ func (s *Sysbench) latency(iv *Interval, percent, ms string) error {
 
 // report begins a section of a report, and the report if none is open.
 func (s *Sysbench) report(section string) {
-	s.begun = true
+	s.began = true
 	s.section = section
 	if s.block == nil {
 		s.block = &sysbenchBlock{figures: map[string]float64{}}
@@ -392,7 +392,7 @@ func (s *Sysbench) reported(line string) error {
 	}
 	s.block.figures[name] = v
 	if name == "transactions" {
-		s.unit = "transaction"
+		s.unit, s.facts["sysbench.test"] = "transaction", "oltp"
 		per := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(rest), "("), " per sec.)")
 		if v, ok := number(per); ok {
 			s.block.figures["transactions_per_s"] = v
@@ -405,9 +405,9 @@ func (s *Sysbench) reported(line string) error {
 func (s *Sysbench) End() ([]Interval, *Report, error) {
 	out := s.release()
 	switch {
-	case s.prepared && s.lines == 0 && len(s.blocks) == 0:
-		return nil, nil, errors.New("sysbench: it made or removed tables: that is no run")
-	case !s.begun && len(s.fatal) == 0:
+	case s.named && !s.began && len(s.fatal) == 0:
+		return nil, nil, errors.New("sysbench: it made or removed tables or files: that is no run")
+	case !s.began && len(s.fatal) == 0:
 		return nil, nil, errors.New("sysbench: nothing of sysbench 1.0 or 1.1 in it: want its line \"sysbench 1...\", interval lines or statistics")
 	}
 	r := newReport(s.unit)
@@ -460,8 +460,8 @@ func (s *Sysbench) End() ([]Interval, *Report, error) {
 	if complete && s.lines > 0 {
 		if iv := s.tail(r, from); iv != nil {
 			out = append(out, *iv)
-		} else if d := s.sum["operations"] - events; !s.lost && math.Abs(d) > 0.01*events+1 {
-			r.warn("the interval lines add up to %.0f %ss, the reports to %.0f: lines are missing", s.sum["operations"], r.Unit, events)
+		} else if a, b := s.sum["operations"]/float64(s.lastS), events/from; !s.lost && math.Abs(a-b) > 0.02*b {
+			r.warn("the interval lines tell of %.5g %ss a second, the reports of %.5g: lines are missing", a, r.Unit, b)
 		}
 	}
 	switch {

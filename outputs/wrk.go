@@ -406,7 +406,7 @@ func (w *Wrk) latencies(r *Report, iv *Interval) {
 		iv.set("latency_mean_s", mean)
 		iv.Latencies = plain
 	default:
-		r.warn("wrk's latencies (latency_corrected_*) include ones that it added for requests a stalled server kept from being sent: don't compare them with other tools'")
+		r.warn("wrk's latencies are of requests that it measured and of ones that it added (coordinated omission): they stand as latency_corrected_*, and compare with nothing else")
 		iv.note("latency_hist", "absent", "", "wrk tells only percentiles of measured and added latencies together: they are in table summary, as latency_corrected_*")
 	}
 	switch {
@@ -530,6 +530,7 @@ func (w *Wrk) perSecondRows(r *Report, all *Interval) []Interval {
 		out = append(out, iv)
 		from = to
 	}
+	out[0].note("latency_hist", "absent", "", "wrk tells latencies of the whole run only: they are in table summary")
 	errs := all.Values["errors"]
 	if errs == 0 {
 		for k := range out {
