@@ -45,8 +45,10 @@ func (s *Store) Finish(id, cause string) (dir string, m *schemas.Manifest, err e
 	}
 	dir = RunDir(s.dir, open.Experiment, open.System, open.Scenario, open.Run)
 	if old, err := ReadManifest(dir); err == nil {
-		if old.ID == id {
+		if late := r.late(old); old.ID == id && late == 0 {
 			return dir, old, nil
+		} else if old.ID == id {
+			return dir, old, fmt.Errorf("ingest: run %s: %s: %w, or it went on after its folder was made: %d more ticks stay in %s: give what follows another number", id, dir, ErrRunExists, late, s.liveDir(id))
 		}
 		return dir, old, fmt.Errorf("ingest: run %s: %s: %w (%s): give the run another number; its rows stay in %s", id, dir, ErrRunExists, old.ID, s.liveDir(id))
 	}
@@ -55,6 +57,22 @@ func (s *Store) Finish(id, cause string) (dir string, m *schemas.Manifest, err e
 		return dir, nil, fmt.Errorf("ingest: run %s: %w", id, diskFull(err))
 	}
 	return dir, m, nil
+}
+
+// late returns how many ticks are here that the run's folder doesn't have.
+func (r *liveRun) late(m *schemas.Manifest) (n int64) {
+	folder := map[producerKey]ranges{}
+	for _, a := range m.Producers {
+		missing := ranges(a.Missing)
+		folder[producerKey{a.Host, a.Epoch}] = missing.missing(a.Received + missing.count())
+	}
+	for k, p := range r.producers {
+		both := slices.Clone(folder[k])
+		before := both.count()
+		both.merge(p.received)
+		n += both.count() - before
+	}
+	return n
 }
 
 // RunDir returns where a run's folder is.

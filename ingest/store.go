@@ -177,6 +177,7 @@ func (r *liveRun) producer(k producerKey, bootID string) *producer {
 // number to read from: 1 for a stream not read before.
 func (s *Store) Begin(stream string) (from uint64) {
 	s.stream, s.floor = stream, 0
+	s.Waited()
 	for _, r := range s.runs {
 		r.durable = 0
 		for _, p := range r.parts {
@@ -469,13 +470,12 @@ func (r *liveRun) allEnded() bool {
 		}
 	}
 	for k, e := range ends {
-		var refused ranges
-		refused.merge(e.Refused)
-		n := refused.count()
+		var here ranges
+		here.merge(e.Refused)
 		if p := r.producers[k]; p != nil {
-			n += p.received.count()
+			here.merge(p.received)
 		}
-		if n < e.LastSeq {
+		if len(here.missing(e.LastSeq)) > 0 {
 			return false // some are still on their way
 		}
 	}
@@ -534,6 +534,13 @@ func (s *Store) Forget(id string) error {
 		return fmt.Errorf("ingest: run %s: %w", id, err)
 	}
 	return nil
+}
+
+// Waited says that nothing could come up to now: no run's silence has begun yet.
+func (s *Store) Waited() {
+	for _, r := range s.runs {
+		r.touched = time.Now()
+	}
 }
 
 // Oldest returns when the oldest live run was first seen, now if there is none.

@@ -86,7 +86,11 @@ type ProducerAccount struct {
 	Epoch int64  `json:"epoch"`
 	Kind  string `json:"kind"`
 	// Ended says that the producer said its last word; without it Expected is null.
-	Ended    bool   `json:"ended"`
+	Ended bool `json:"ended"`
+	// Cut says that it was killed, and its successor said the last word: what it took
+	// and could not log in its last moment is not in Expected, nor is it known how many
+	// ticks it missed before (its rows of table collector count them).
+	Cut      bool   `json:"cut,omitempty"`
 	Expected *int64 `json:"expected"`
 	Received int64  `json:"received"`
 	// Missing are the sequence numbers that never came; those the producer itself

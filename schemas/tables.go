@@ -3,15 +3,20 @@ package schemas
 // Tables are all tables, in the order in which they are printed and written.
 var Tables = []*Table{&CPU, &Memory, &Disk, &Net, &Load, &Paging, &Pressure,
 	&Kernel, &Interrupts, &InterruptsCPU, &InterruptCells, &Softnet, &Serial, &Filesystem, &NetProto, &NetProto6, &Sockets, &NFSClient, &NFSServer, &Swap, &Sched, &Perf, &PerfEvent,
+	&CPUFreq, &Temperature, &Fan, &Voltage, &Current, &Power, &Energy, &Battery, &NUMA, &HugePages, &USB, &FC, &InfiniBand, &EDAC, &Link, &Clock,
 	&Collector, &Workload, &Summary, &Output, &Quality}
 
 // CPU is one logical CPU at one tick: the cpuN lines of /proc/stat (proc_stat(5)),
 // in USER_HZ ticks since boot. The kernel's summary line is not kept: after a CPU
 // went away it falls, the sum over CPUs with known increments does not.
+//
+// Guest time is part of user time, as to the kernel and to sar -u (%user); sar -u ALL
+// takes it out (%usr), so that user_pct is %usr + %guest. sar -u counts interrupts and
+// softirqs as system time (%system), which is kernel_pct here; system_pct is -u ALL's %sys.
 var CPU = Table{Name: "cpu", Version: 2, Device: "cpu", Alike: true, Class: "cpu", Columns: []Column{
 	{Name: "user_ticks", Unit: "tick", Kind: Share, Sar: "%user", Help: "user mode, guest time included"},
 	{Name: "nice_ticks", Unit: "tick", Kind: Share, Sar: "%nice", Help: "user mode with low priority, guest_nice included"},
-	{Name: "system_ticks", Unit: "tick", Kind: Share, Sar: "%system", Help: "kernel mode"},
+	{Name: "system_ticks", Unit: "tick", Kind: Share, Sar: "%sys", Help: "kernel mode, without interrupts and softirqs"},
 	{Name: "idle_ticks", Unit: "tick", Kind: Share, Retreats: "signed", Sar: "%idle", Help: "idle; may go back by a few ticks on some kernels"},
 	{Name: "iowait_ticks", Unit: "tick", Kind: Share, Retreats: "signed", Sar: "%iowait", Help: "idle while a task waits for I/O; goes back on some kernels"},
 	{Name: "irq_ticks", Unit: "tick", Kind: Share, Sar: "%irq", Help: "servicing interrupts"},
@@ -23,7 +28,11 @@ var CPU = Table{Name: "cpu", Version: 2, Device: "cpu", Alike: true, Class: "cpu
 	{Name: "busy_pct", Unit: "%", Better: Lower, Factor: 100,
 		Plus: []string{"user_ticks", "nice_ticks", "system_ticks", "irq_ticks", "softirq_ticks"},
 		Per:  []string{"user_ticks", "nice_ticks", "system_ticks", "idle_ticks", "iowait_ticks", "irq_ticks", "softirq_ticks", "steal_ticks"},
-		Help: "work done: all but idle, iowait and steal"},
+		Sar:  "100 - %idle - %iowait - %steal", Help: "work done: all but idle, iowait and steal"},
+	{Name: "kernel_pct", Unit: "%", Better: None, Factor: 100,
+		Plus: []string{"system_ticks", "irq_ticks", "softirq_ticks"},
+		Per:  []string{"user_ticks", "nice_ticks", "system_ticks", "idle_ticks", "iowait_ticks", "irq_ticks", "softirq_ticks", "steal_ticks"},
+		Sar:  "%system", Help: "kernel mode, interrupts and softirqs included"},
 }, Help: "per CPU, from /proc/stat"}
 
 // Memory is /proc/meminfo (proc_meminfo(5)), its kB brought to bytes.
@@ -133,7 +142,8 @@ var Disk = Table{Name: "disk", Version: 2, Device: "disk", Class: "disk",
 		{Name: "queue_size", Better: None, Factor: 1e-9, Plus: []string{"weighted_io_ns"}, Sar: "aqu-sz", Help: "mean number of I/Os in the queue"},
 	}, Help: "per block device, from /proc/diskstats"}
 
-// Net is one network interface: /proc/net/dev (proc_pid_net(5)).
+// Net is one network interface: /proc/net/dev (proc_pid_net(5)), and what bounds it:
+// speed and duplex of /sys/class/net (Documentation/ABI/testing/sysfs-class-net).
 var Net = Table{Name: "net", Version: 2, Device: "interface", Steps: true, Class: "net",
 	NoTotal: []string{"lo"}, Columns: []Column{
 		{Name: "rx_bytes", Unit: "B", Kind: Counter, Sar: "rxkB/s", Help: "bytes received"},
@@ -152,6 +162,8 @@ var Net = Table{Name: "net", Version: 2, Device: "interface", Steps: true, Class
 		{Name: "tx_collisions", Kind: Counter, Better: Lower, Sar: "coll/s", Help: "collisions"},
 		{Name: "tx_carrier", Kind: Counter, Better: Lower, Sar: "txcarr/s", Help: "carrier losses"},
 		{Name: "tx_compressed", Kind: Counter, Sar: "txcmp/s", Help: "compressed packets sent"},
+		{Name: "speed_bit_per_s", Unit: "bit/s", Kind: Gauge, Mul: 1e6, Source: "speed", Help: "the link's speed, null where the driver does not know it; read every 10 s and when the carrier changed"},
+		{Name: "full_duplex", Kind: Gauge, Source: "duplex", Help: "1: full duplex, 0: half; read as the speed is"},
 	}, Help: "per interface, from /proc/net/dev; totals leave lo out"}
 
 // Load is /proc/loadavg (proc_loadavg(5)) and procs_blocked of /proc/stat.
@@ -236,7 +248,7 @@ var Paging = Table{Name: "paging", Version: 2, Class: "paging", Columns: []Colum
 	{Name: "numa_other", Unit: "page", Kind: Counter, Source: "numa_other", Help: "pages allocated on another node than the task's"},
 	{Name: "numa_pte_updates", Kind: Counter, Source: "numa_pte_updates", Help: "page table entries that NUMA balancing made fault"},
 	{Name: "numa_hint_faults_local", Kind: Counter, Source: "numa_hint_faults_local", Help: "NUMA balancing faults on the task's own node"},
-	{Name: "pgpromote_success", Unit: "page", Kind: Counter, Source: "pgpromote_success", Help: "pages moved to a faster memory tier"},
+	{Name: "pgpromote_success", Unit: "page", Kind: Counter, Source: "pgpromote_success", Sar: "pgprom/s", Help: "pages moved to a faster memory tier"},
 	{Name: "pgdemote_kswapd", Unit: "page", Kind: Counter, Source: "pgdemote_kswapd", Help: "pages moved to a slower memory tier by kswapd"},
 	{Name: "pgdemote_direct", Unit: "page", Kind: Counter, Source: "pgdemote_direct", Help: "pages moved to a slower memory tier by allocating tasks"},
 	{Name: "pgdemote_khugepaged", Unit: "page", Kind: Counter, Source: "pgdemote_khugepaged", Help: "pages moved to a slower memory tier by khugepaged"},
@@ -264,13 +276,14 @@ var Pressure = Table{Name: "pressure", Version: 2, Device: "resource", NoTotal: 
 }, Help: "per resource, from /proc/pressure"}
 
 // Collector is the collector's own cost: one row for the process, one a source.
-var Collector = Table{Name: "collector", Version: 1, Device: "part", NoTotal: []string{""}, PerEpoch: true, Sparse: true, Class: "collector", Columns: []Column{
+var Collector = Table{Name: "collector", Version: 2, Device: "part", NoTotal: []string{""}, PerEpoch: true, Sparse: true, Class: "collector", Columns: []Column{
 	{Name: "cpu_ns", Unit: "ns", Kind: Busy, Help: "CPU time of the whole collecting process, user and system (row \"process\")"},
 	{Name: "rss_bytes", Unit: "B", Kind: Gauge, Help: "resident memory of the process (row \"process\")"},
 	{Name: "late_ns", Unit: "ns", Kind: Gauge, Help: "how long after it was due the tick began (row \"process\")"},
 	{Name: "missed_ticks", Unit: "tick", Kind: Counter, Help: "ticks not taken since they could not begin within their second (row \"process\")"},
-	{Name: "refused_ticks", Unit: "tick", Kind: Counter, Help: "ticks taken and lost since no more unacknowledged ones fit into memory (row \"process\")"},
+	{Name: "refused_ticks", Unit: "tick", Kind: Counter, Help: "ticks taken and lost since no more unacknowledged ones fit into log or memory (row \"process\")"},
 	{Name: "unacked_bytes", Unit: "B", Kind: Gauge, Help: "encoded ticks that wait for the server's word (row \"process\")"},
+	{Name: "log_bytes", Unit: "B", Kind: Gauge, Help: "size of the write-ahead log on this host's disk (row \"process\"); null without one"},
 	{Name: "sample_ns", Unit: "ns", Kind: Gauge, Help: "how long reading the source took (row of a source)"},
 	{Name: "failed", Kind: Counter, Help: "readings of the source that failed (row of a source)"},
 }, Help: "what measuring costs"}

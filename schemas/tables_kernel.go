@@ -5,7 +5,7 @@ package schemas
 var Kernel = Table{Name: "kernel", Version: 1, Class: "kernel", Columns: []Column{
 	{Name: "context_switches", Kind: Counter, Source: "ctxt", Sar: "cswch/s", Help: "context switches of all CPUs"},
 	{Name: "forks", Kind: Counter, Source: "processes", Sar: "proc/s", Help: "processes and threads created"},
-	{Name: "interrupts", Kind: Counter, Source: "intr", Sar: "intr/s", Help: "interrupts serviced, those without a number included"},
+	{Name: "interrupts", Kind: Counter, Source: "intr", Help: "interrupts serviced, of all kinds; /proc/interrupts sums up to more where it has some under two names (TLB, CAL)"},
 	{Name: "softirqs", Kind: Counter, Source: "softirq", Help: "softirqs serviced"},
 	{Name: "dentries", Kind: Gauge, Source: "sys/fs/dentry-state", Help: "directory entries in the cache"},
 	{Name: "dentries_unused", Kind: Gauge, Source: "sys/fs/dentry-state", Sar: "dentunusd", Help: "directory entries in the cache that nobody uses"},
@@ -24,7 +24,7 @@ var Interrupts = Table{Name: "interrupts", Version: 1, Device: "interrupt", NoTo
 // InterruptsCPU is one CPU that is online: its column of /proc/interrupts, and of
 // /proc/softirqs. The kernel counts each cell in 32 bits.
 var InterruptsCPU = Table{Name: "interrupts_cpu", Version: 1, Device: "cpu", Alike: true, Class: "interrupts", Columns: []Column{
-	{Name: "interrupts", Kind: Counter, Sar: "intr/s", Help: "interrupts of all names on this CPU"},
+	{Name: "interrupts", Kind: Counter, Sar: "intr/s", Help: "interrupts of all names on this CPU; sar -I SUM is their total"},
 	{Name: "softirq_hi", Kind: Counter, Source: "HI", Help: "tasklets of high priority"},
 	{Name: "softirq_timer", Kind: Counter, Source: "TIMER", Help: "timers"},
 	{Name: "softirq_net_tx", Kind: Counter, Source: "NET_TX", Help: "sending packets"},

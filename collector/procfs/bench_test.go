@@ -20,6 +20,20 @@ func BenchmarkSample(b *testing.B) {
 	}
 }
 
+// BenchmarkInterruptCells is source interrupts of the big host with each of its 129,280
+// cells.
+func BenchmarkInterruptCells(b *testing.B) {
+	sources, _, err := Sources(bigHost(b), collector.Now, Options{InterruptCells: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, s := range sources {
+		if s.Name() == "interrupts" {
+			benchmark(b, s)
+		}
+	}
+}
+
 func benchmark(b *testing.B, sources ...collector.Source) {
 	b.ReportAllocs()
 	values := 0
@@ -53,7 +67,7 @@ func benchmark(b *testing.B, sources ...collector.Source) {
 // BenchmarkParse is the part of BenchmarkSample that is not the kernel's.
 func BenchmarkParse(b *testing.B) {
 	for _, host := range []struct{ name, root string }{{"fixture", fixture}, {"big", bigHost(b)}} {
-		sources, _, err := Sources(host.root, collector.Now, Options{})
+		sources, _, err := newHost(host.root, Options{}).sources(collector.Now)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -160,14 +160,15 @@ func localMounts(text []byte, bad *skips) ([]mount, error) {
 	var out []mount
 	for i := range all {
 		m := &all[i]
-		if !local(m.kind, m.source) || !visible(all, i) || slices.ContainsFunc(out, func(o mount) bool { return o.point == m.point }) {
-			continue
-		}
 		before := slices.IndexFunc(out, func(o mount) bool { return o.source == m.source })
 		switch {
+		case !local(m.kind, m.source):
+		case before >= 0 && (m.root != "/" || out[before].root == "/"):
+		case slices.ContainsFunc(out, func(o mount) bool { return o.point == m.point }):
+		case !visible(all, i): // last: it looks at all mounts
 		case before < 0:
 			out = append(out, *m)
-		case m.root == "/" && out[before].root != "/":
+		default:
 			out[before] = *m
 		}
 	}
@@ -187,8 +188,8 @@ func mountLine(line []byte) (m mount, f fault) {
 	root, s := word(s)
 	point, s := word(s)
 	before, after, ok := bytes.Cut(s, []byte(" - "))
-	kind, after := word(after)
-	source, _ := word(after)
+	kind, after, _ := bytes.Cut(after, []byte{' '})
+	source, _, _ := bytes.Cut(after, []byte{' '}) // which may be empty
 	if !ok || len(point) == 0 || len(before) == 0 || len(kind) == 0 {
 		return m, fault{line, "not a mount"}
 	}
@@ -224,7 +225,7 @@ func visible(all []mount, i int) bool {
 			n := &all[k]
 			switch {
 			case k == i:
-			case n.id == all[i].parent && n.id != all[i].id:
+			case n.id == all[i].parent:
 				above = k
 			case n.parent == all[i].parent && (n.point == all[i].point && k > i || n.point != all[i].point && below(all[i].point, n.point)):
 				return false // on the way

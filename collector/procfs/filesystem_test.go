@@ -21,7 +21,7 @@ func TestLocalMounts(t *testing.T) {
 	const root = "1 0 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n"
 	for _, tt := range []struct {
 		name, text string
-		want       []string // mount points
+		want       []string // mount points, and sources that matter
 		skipped    int64
 		example    string
 		err        string
@@ -37,11 +37,12 @@ func TestLocalMounts(t *testing.T) {
 			want: []string{"/etc/hosts"}},
 		{name: "escapes", text: root + "2 1 8:2 / /a\\040b\\011c\\012d\\134e\\9 rw - ext4 /dev/sd\\043b rw\n", want: []string{"/", "/a b\tc\nd\\e\\9"}},
 		{name: "no optional fields, several of them", text: "1 0 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n2 1 8:2 / /b rw shared:1 master:2 propagate_from:3 - ext4 /dev/sdb rw\n", want: []string{"/", "/b"}},
+		{name: "a source without a name", text: root + "2 1 0:46 / /b rw - tmpfs  /dev/x\n", want: []string{"/"}},
 		{name: "another mount on top", text: root + "2 1 8:2 / /mnt rw - ext4 /dev/sdb rw\n3 2 0:40 / /mnt rw - nfs4 server:/x rw\n", want: []string{"/"}},
 		{name: "another mount on the way", text: root + "2 1 8:2 / /mnt/a/b rw - ext4 /dev/sdb rw\n3 1 0:40 / /mnt/a rw - nfs4 server:/x rw\n4 1 8:3 / /mnt/ab rw - ext4 /dev/sdc rw\n", want: []string{"/", "/mnt/ab"}},
 		{name: "another mount on top of the way", text: root + "2 1 8:2 / /a rw - ext4 /dev/sdb rw\n3 2 8:3 / /a/b rw - ext4 /dev/sdc rw\n4 2 0:40 / /a rw - nfs4 server:/x rw\n", want: []string{"/"}},
 		{name: "on a mount that is on top", text: root + "2 1 8:2 / /a rw - ext4 /dev/sdb rw\n3 2 8:3 / /a/x rw - ext4 /dev/sdc rw\n4 2 8:4 / /a rw - ext4 /dev/sdd rw\n5 4 8:5 / /a/x/y rw - ext4 /dev/sde rw\n", want: []string{"/", "/a", "/a/x/y"}},
-		{name: "two at one place of the same mount", text: root + "2 1 8:2 / /a rw - ext4 /dev/sdb rw\n3 1 8:3 / /a rw - ext4 /dev/sdc rw\n", want: []string{"/", "/a"}},
+		{name: "two at one place of the same mount", text: root + "2 1 8:2 / /a rw - ext4 /dev/sdb rw\n3 1 8:3 / /a rw - ext4 /dev/sdc rw\n", want: []string{"/", "/a /dev/sdc"}},
 		{name: "the root after what is on it", text: "2 1 0:4 / /proc rw - proc proc rw\n3 1 8:2 / /data rw - ext4 /dev/sdb rw\n1 0 8:1 / / rw - ext4 /dev/sda1 rw\n", want: []string{"/data", "/"}},
 		{name: "bad lines", text: root + "x 1 8:2 / /b rw - ext4 /dev/sdb rw\n2 1 8:2 / /b rw ext4 /dev/sdb rw\n\n3 1 8:2 / /c rw - ext4 /dev/sdb rw\n4 1 8:3 / /d rw - ext4 /dev/sdc", want: []string{"/", "/c"}, skipped: 4,
 			example: `procfs: self/mountinfo: line 2: field "x": not a number`},
@@ -56,8 +57,10 @@ func TestLocalMounts(t *testing.T) {
 				t.Fatalf("error %v, want %q", err, tt.err)
 			}
 			var got []string
-			for _, m := range mounts {
-				got = append(got, m.point)
+			for i, m := range mounts {
+				if got = append(got, m.point); i < len(tt.want) && strings.HasSuffix(tt.want[i], " "+m.source) {
+					got[i] += " " + m.source
+				}
 			}
 			if !slices.Equal(got, tt.want) || bad.lines != tt.skipped || bad.example != tt.example {
 				t.Errorf("%q, skipped %d: %s, want %q, %d: %s", got, bad.lines, bad.example, tt.want, tt.skipped, tt.example)
@@ -180,14 +183,20 @@ func mountAndLook(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	look(3, false)
+	if err := unix.Mount("/dev/test", dir, "tmpfs", 0, "size=64k"); err != nil {
+		t.Fatal(err)
+	}
 	whole := s.files[0].r
 	s.files[0].r = &fake{read: func(int) (string, error) { return "", unix.EIO }}
-	s.files[0].text = nil // as if it had changed
 	if err := s.Sample(b); !errors.Is(err, unix.EIO) {
 		t.Error(err)
 	}
 	s.files[0].r = whole
-	look(4, false)
+	look(4, true)
+	if err := unix.Unmount(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	look(5, false)
 	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o666); err != nil { // it is free again
 		t.Error(err)
 	}

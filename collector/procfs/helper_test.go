@@ -93,7 +93,7 @@ func row(b *schemas.Block, row int) string {
 	return strings.Join(out, " ")
 }
 
-// sampleAll returns the known values of all sources below root, read once.
+// sampleAll returns the known values of all sources of proc below root, read once.
 func sampleAll(t *testing.T, root string) map[string]int64 {
 	t.Helper()
 	sources, _, err := hostAt(root).sources(collector.Now)

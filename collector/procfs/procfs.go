@@ -30,6 +30,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -78,10 +79,14 @@ type Options struct {
 // Sources opens all sources of the host whose /proc and /sys are below root: "/", or a
 // directory like it. What this host lacks is left out and named in absent, with the
 // cause in words: a source ("vmstat"), or a part of one that can do without it
-// ("loadavg", "pressure/io"). An error means that there is no proc to be used. The
-// caller closes the sources.
+// ("loadavg", "pressure/io"), or a table of hardware that is not there ("battery"). An
+// error means that there is no proc to be used. The caller closes the sources.
 func Sources(root string, clock collector.Clock, options Options) (sources []collector.Source, absent map[string]string, err error) {
-	return newHost(root, options).sources(clock)
+	h := newHost(root, options)
+	if sources, absent, err = h.sources(clock); err == nil {
+		sources = h.hardware(sources, clock, absent)
+	}
+	return sources, absent, err
 }
 
 // host is where the sources read.
@@ -90,12 +95,14 @@ type host struct {
 	options         Options
 	page            int64 // its size in bytes
 	open            func(path string) (handle, error)
+	openSys         func(path string) (handle, error) // nil: openSysFile
 	statfs          func(path []byte, buf *unix.Statfs_t) error
+	now             func() time.Time
 }
 
 func newHost(root string, options Options) *host {
 	return &host{root: root, proc: filepath.Join(root, "proc"), sys: filepath.Join(root, "sys"), options: options,
-		page: int64(os.Getpagesize()), open: openFile, statfs: statfs}
+		page: int64(os.Getpagesize()), open: openFile, statfs: statfs, now: time.Now}
 }
 
 type handle interface {

@@ -130,7 +130,7 @@ func TestNoAllocationForBadLines(t *testing.T) {
 }
 
 func TestSourcesInOrder(t *testing.T) {
-	sources, absent, err := Sources(fixture, collector.Now, Options{})
+	sources, absent, err := newHost(fixture, Options{}).sources(collector.Now)
 	if err != nil || !maps.Equal(absent, lacking(fixture, noVM)) {
 		t.Fatal(absent, err)
 	}

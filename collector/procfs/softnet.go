@@ -1,12 +1,11 @@
 package procfs
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/steadybench/steady/schemas"
 )
@@ -84,7 +83,7 @@ func (p *softnetFile) parse(softnet *schemas.Block, text []byte, bad *skips) err
 func softnetLine(softnet *schemas.Block, row int, line []byte) (cpu uint64, said bool, f fault) {
 	field, s := word(line)
 	for i, col := 0, 0; len(field) > 0; i++ {
-		v, f := hexadecimal(field)
+		v, f := hex32(field)
 		if f.why != "" {
 			return 0, false, f
 		}
@@ -103,8 +102,8 @@ func softnetLine(softnet *schemas.Block, row int, line []byte) (cpu uint64, said
 	return cpu, said, fault{}
 }
 
-// hexadecimal returns a field's number of 32 bits.
-func hexadecimal(field []byte) (v uint64, f fault) {
+// hex32 returns a field's number of 32 bits, which has no prefix.
+func hex32(field []byte) (v uint64, f fault) {
 	if len(field) > 8 {
 		return 0, fault{field, outOfRange}
 	}
@@ -133,36 +132,16 @@ func (h *host) onlineCPUs() ([]uint64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("procfs: %w", err)
 	}
-	cpus, err := cpuList(strings.TrimSuffix(string(text), "\n"))
-	if err != nil {
-		return nil, fmt.Errorf("procfs: %s: %w", name, err)
+	ids, f := cpuList(bytes.TrimSuffix(text, []byte("\n")))
+	if f.why == "" && len(ids) == 0 {
+		f = fault{text, missing}
 	}
-	return cpus, nil
-}
-
-// cpuList returns the numbers of a list of ranges: "0-2,8" are 0, 1, 2 and 8.
-func cpuList(list string) ([]uint64, error) {
-	const most = 1 << 16
-	var cpus []uint64
-	for part := range strings.SplitSeq(list, ",") {
-		from, to, ranged := strings.Cut(part, "-")
-		if !ranged {
-			to = from
-		}
-		a, err := strconv.ParseUint(from, 10, 32)
-		if err != nil {
-			return nil, err
-		}
-		b, err := strconv.ParseUint(to, 10, 32)
-		switch {
-		case err != nil:
-			return nil, err
-		case b < a, b-a > most, len(cpus) > 0 && a <= cpus[len(cpus)-1]:
-			return nil, errors.New("no list of CPUs: " + strconv.Quote(list))
-		}
-		for ; a <= b; a++ {
-			cpus = append(cpus, a)
-		}
+	if f.why != "" {
+		return nil, f.in(name, 1)
+	}
+	cpus := make([]uint64, len(ids))
+	for i, id := range ids {
+		cpus[i] = uint64(id)
 	}
 	return cpus, nil
 }

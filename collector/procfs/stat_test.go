@@ -158,6 +158,7 @@ func TestParseSysctl(t *testing.T) {
 		{"sys/fs/inode-nr", "312344\t81234\n", "- - - 231110 -", ""},
 		{"sys/fs/inode-nr", "5\t6\n", "- - - - -", `procfs: sys/fs/inode-nr: line 1: field "5\t6": out of range`},
 		{"sys/fs/inode-nr", "9223372036854775808 0\n", "- - - - -", `procfs: sys/fs/inode-nr: line 1: field "9223372036854775808 0": out of range`},
+		{"sys/fs/inode-nr", "0 18446744073709551615\n", "- - - - -", `procfs: sys/fs/inode-nr: line 1: field "0 18446744073709551615": out of range`},
 		{"sys/fs/inode-nr", "9 x\n", "- - - - -", `procfs: sys/fs/inode-nr: line 1: field "x": not a number`},
 		{"sys/kernel/pty/nr", "3\n", "- - - - 3", ""},
 		{"sys/kernel/pty/nr", "3", "- - - - -", `procfs: sys/kernel/pty/nr: line 1: field "3": no whole line`},
