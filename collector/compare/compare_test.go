@@ -235,10 +235,10 @@ func TestExpressions(t *testing.T) {
 	}{
 		{"memory.total_bytes", 8 << 20, true},
 		{"memory.total_bytes / 1024", 8 << 10, true},
-		{"memory.total_bytes - memory.free_bytes", 5 << 20, true},
-		{"memory.huge_pages_total * memory.huge_page_bytes / 1024 + 7", 10<<10 + 7, true},
-		{"memory.free_bytes - memory.total_bytes", 1<<64 - 5<<20, true}, // modulo 2^64
-		{"memory.total_bytes - memory.cached_bytes", 0, false},
+		{"memory.total_bytes - free_bytes", 5 << 20, true},
+		{"memory.huge_pages_total * huge_page_bytes / 1024 + 7", 10<<10 + 7, true},
+		{"memory.free_bytes - total_bytes", 1<<64 - 5<<20, true}, // modulo 2^64
+		{"memory.total_bytes - cached_bytes", 0, false},
 	} {
 		e, err := parseExpr(tt.text)
 		if err != nil {
@@ -249,7 +249,7 @@ func TestExpressions(t *testing.T) {
 			t.Errorf("%s: got %d, %v, want %d, %v", tt.text, got, known, tt.want, tt.known)
 		}
 	}
-	for _, text := range []string{"", "7", "memory", "memory.nonesuch", "nonesuch.x", "memory.total_bytes ^ 2", "memory.total_bytes / memory.free_bytes",
+	for _, text := range []string{"", "7", "memory", "memory.nonesuch", "nonesuch.x", "memory.total_bytes ^ 2", "memory.total_bytes / free_bytes",
 		"memory.total_bytes + cpu.user_ticks", "memory.total_bytes / 0"} {
 		if e, err := parseExpr(text); err == nil {
 			t.Errorf("%q: no error, %+v", text, e)

@@ -21,8 +21,9 @@ type term struct {
 	mul, div uint64
 }
 
-// parseExpr parses "table.column * table.column / 1024 + table.column - 1": operands
-// and operators have blanks between them, * and / bind more strongly.
+// parseExpr parses "table.column * column / 1024 + column - 1": operands and operators
+// have blanks between them, * and / bind more strongly, and all columns are of one
+// table.
 func parseExpr(s string) (*expr, error) {
 	e := &expr{}
 	t := term{mul: 1, div: 1}
@@ -46,16 +47,20 @@ func parseExpr(s string) (*expr, error) {
 		case err == nil:
 			t.mul *= n
 		default:
-			table, column, _ := strings.Cut(f, ".")
-			known, err := schemas.Lookup(table)
-			if err != nil {
-				return nil, fmt.Errorf("%q: %w", s, err)
+			if e.table == nil {
+				var table string
+				if table, f, _ = strings.Cut(f, "."); f == "" {
+					return nil, fmt.Errorf("%q: no table", s)
+				}
+				if e.table, err = schemas.Lookup(table); err != nil {
+					return nil, fmt.Errorf("%q: %w", s, err)
+				}
 			}
-			col := known.Column(column)
-			if col < 0 || op == "/" || e.table != nil && e.table != known {
-				return nil, fmt.Errorf("%q: %s is no column, a divisor, or of another table", s, f)
+			col := e.table.Column(f)
+			if col < 0 || op == "/" {
+				return nil, fmt.Errorf("%q: %s is no column of table %s, or a divisor", s, f, e.table.Name)
 			}
-			e.table, t.cols = known, append(t.cols, col)
+			t.cols = append(t.cols, col)
 		}
 	}
 	if e.table == nil || t.div == 0 {

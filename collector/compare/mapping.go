@@ -46,8 +46,8 @@ const (
 // by sysstat's rd_stats.c and by sar(1).
 var activities = []activity{
 	{name: "A_CPU", id: "CPU", all: "-1", columns: []column{
-		{sar: "%usr", unit: "tick", ours: "cpu.user_ticks - cpu.guest_ticks"},
-		{sar: "%nice", unit: "tick", ours: "cpu.nice_ticks - cpu.guest_nice_ticks"},
+		{sar: "%usr", unit: "tick", ours: "cpu.user_ticks - guest_ticks"},
+		{sar: "%nice", unit: "tick", ours: "cpu.nice_ticks - guest_nice_ticks"},
 		{sar: "%sys", unit: "tick", ours: "cpu.system_ticks"},
 		{sar: "%iowait", unit: "tick", ours: "cpu.iowait_ticks"},
 		{sar: "%steal", unit: "tick", ours: "cpu.steal_ticks"},
@@ -82,14 +82,14 @@ var activities = []activity{
 		{sar: "pgfree/s", unit: "page", ours: "paging.pgfree"},
 		{sar: "pgscank/s", unit: "page", ours: "paging.pgscan_kswapd"},
 		{sar: "pgscand/s", unit: "page", ours: "paging.pgscan_direct"},
-		{sar: "pgsteal/s", unit: "page", ours: "paging.pgsteal_kswapd + paging.pgsteal_direct + paging.pgsteal_khugepaged + paging.pgsteal_proactive",
+		{sar: "pgsteal/s", unit: "page", ours: "paging.pgsteal_kswapd + pgsteal_direct + pgsteal_khugepaged + pgsteal_proactive",
 			why: "sysstat adds up all that begins with pgsteal_: since Linux 5.8 each page twice, by who reclaimed it and by what it held"},
 		// Later versions call them so.
 		{sar: "pgprom/s", unit: "page", ours: "paging.pgpromote_success"},
-		{sar: "pgdem/s", unit: "page", ours: "paging.pgdemote_kswapd + paging.pgdemote_direct + paging.pgdemote_khugepaged"},
+		{sar: "pgdem/s", unit: "page", ours: "paging.pgdemote_kswapd + pgdemote_direct + pgdemote_khugepaged"},
 	}},
 	{name: "A_IO", columns: []column{
-		{sar: "tps", unit: "I/O", ours: "disk.reads + disk.writes + disk.discards"},
+		{sar: "tps", unit: "I/O", ours: "disk.reads + writes + discards"},
 		{sar: "rtps", unit: "I/O", ours: "disk.reads"},
 		{sar: "wtps", unit: "I/O", ours: "disk.writes"},
 		{sar: "dtps", unit: "I/O", ours: "disk.discards", zero: true},
@@ -118,10 +118,10 @@ var activities = []activity{
 		{sar: "kbswpcad", unit: "KiB", ours: "memory.swap_cached_bytes / 1024", level: true},
 	}},
 	{name: "A_HUGE", columns: []column{
-		{sar: "kbhugfree", unit: "KiB", ours: "memory.huge_pages_free * memory.huge_page_bytes / 1024"},
-		{sar: "hugtotal", unit: "KiB", ours: "memory.huge_pages_total * memory.huge_page_bytes / 1024"},
-		{sar: "kbhugrsvd", unit: "KiB", ours: "memory.huge_pages_reserved * memory.huge_page_bytes / 1024"},
-		{sar: "kbhugsurp", unit: "KiB", ours: "memory.huge_pages_surplus * memory.huge_page_bytes / 1024"},
+		{sar: "kbhugfree", unit: "KiB", ours: "memory.huge_pages_free * huge_page_bytes / 1024"},
+		{sar: "hugtotal", unit: "KiB", ours: "memory.huge_pages_total * huge_page_bytes / 1024"},
+		{sar: "kbhugrsvd", unit: "KiB", ours: "memory.huge_pages_reserved * huge_page_bytes / 1024"},
+		{sar: "kbhugsurp", unit: "KiB", ours: "memory.huge_pages_surplus * huge_page_bytes / 1024"},
 	}},
 	{name: "A_KTABLES", columns: []column{
 		{sar: "dentunusd", unit: "dentry", ours: "kernel.dentries_unused", level: true},
@@ -147,7 +147,7 @@ var activities = []activity{
 		{sar: "ovrun/s", unit: "error", ours: "serial.overruns", bits: 32},
 	}},
 	{name: "A_DISK", id: "DEV", columns: []column{
-		{sar: "tps", unit: "I/O", ours: "disk.reads + disk.writes + disk.discards"},
+		{sar: "tps", unit: "I/O", ours: "disk.reads + writes + discards"},
 		{sar: "rkB/s", unit: "sector", ours: "disk.read_bytes / 512"},
 		{sar: "wkB/s", unit: "sector", ours: "disk.write_bytes / 512"},
 		{sar: "dkB/s", unit: "sector", ours: "disk.discard_bytes / 512", zero: true},
