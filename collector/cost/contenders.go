@@ -62,7 +62,7 @@ func collect(args ...string) func(*bench, string) (*plan, error) {
 			err = build(b.steady, "github.com/steadybench/steady/cmd/steady")
 		}
 		return &plan{argv: append([]string{b.steady, "collect", "--nats", url, "--experiment", "cost", "--system", "steady",
-			"--scenario", filepath.Base(dir)}, args...)}, err
+			"--scenario", filepath.Base(dir)}, args...), env: []string{"STATE_DIRECTORY=" + dir}}, err
 	}
 }
 
