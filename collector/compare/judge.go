@@ -32,7 +32,7 @@ type result struct {
 	Compared int    `json:"compared"`        // readings
 	Agreed   int    `json:"agreed"`          // of them
 	Passed   int    `json:"passed_over"`     // readings of devices that came or went, or of a record without a bracket
-	Moved    bool   `json:"moved"`           // sar's number changed at all
+	Moved    bool   `json:"moved"`           // the number changed at all
 	Worst    *miss  `json:"worst,omitempty"` // the largest difference
 
 	rows    int
@@ -214,6 +214,7 @@ func (r *result) take(a *activity, device string, at time.Duration, number strin
 	}
 	tab := b.after.blocks[r.expr.table]
 	s.points = append(s.points, point{at - start, at, time.Duration(tab.BootNS), v, after, knows, continuous})
+	r.Moved = r.Moved || knows && s.points[0].oursKnown && s.points[0].ours != after
 	by, ok := uint64(0), false
 	if knows {
 		by = outside(v, before, after, r.column.bits)

@@ -5,8 +5,10 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +34,7 @@ type group struct {
 // chart is one column of one device.
 type chart struct {
 	Sar, Ours, Device string
-	Differs           bool
+	Why               string // it differs
 	Low, High         string // labels of the axis
 	SarPath, OursPath string
 	LoadX, LoadWidth  float64 // where the load was; 0: nowhere
@@ -71,21 +73,23 @@ func (c *comparison) writePage(path string) error {
 	return os.WriteFile(path, b.Bytes(), 0o666)
 }
 
-// chart draws the total, or the device whose number moved most.
+// chart draws the device whose number moved most. Of CPUs that is none of the total: the
+// kernel rounds it, and single ticks then come at other times than in the sum of what is
+// rounded.
 func (c *comparison) chart(r *result) (chart, bool) {
 	if !r.Moved || r.expr == nil {
 		return chart{}, false
 	}
 	var at, sar, ours []float64
-	device, most := "", -1.0
-	for name, s := range r.series {
-		a, x, y := r.rate(s)
-		lo, hi := limits(x)
-		if m := math.Max(hi-lo, hi); name == "" || m > most && device != "" || most < 0 || m == most && name < device {
-			device, most, at, sar, ours = name, m, a, x, y
+	device, most := "", math.Inf(-1)
+	for _, name := range slices.Sorted(maps.Keys(r.series)) {
+		if name == "" && len(r.series) > 1 {
+			continue
 		}
-		if name == "" {
-			break
+		a, x, y := r.rate(r.series[name])
+		lo, hi := limits(slices.Concat(x, y))
+		if m := max(hi-lo, hi); m > most {
+			device, most, at, sar, ours = name, m, a, x, y
 		}
 	}
 	if len(at) < 2 {
@@ -95,7 +99,7 @@ func (c *comparison) chart(r *result) (chart, bool) {
 	for i := range at {
 		sar[i], ours[i] = sar[i]*factor, ours[i]*factor
 	}
-	lo, hi := limits(append(append([]float64{}, sar...), ours...))
+	lo, hi := limits(slices.Concat(sar, ours))
 	if r.counter {
 		lo = min(lo, 0)
 	}
@@ -103,7 +107,7 @@ func (c *comparison) chart(r *result) (chart, bool) {
 		hi = lo + 1
 	}
 	end := at[len(at)-1]
-	ch := chart{Sar: r.Sar, Ours: r.Ours, Device: device, Differs: r.Compared > r.Agreed, Low: scaled(lo, unit), High: scaled(hi, unit),
+	ch := chart{Sar: r.Sar, Ours: r.Ours, Device: device, Why: r.Why, Low: scaled(lo, unit), High: scaled(hi, unit),
 		SarPath: path(at, sar, end, lo, hi), OursPath: path(at, ours, end, lo, hi), End: fmt.Sprintf("%.0f s", end)}
 	if c.load {
 		ch.LoadX = min(c.length.Seconds()/2/end, 1) * chartWidth
