@@ -52,6 +52,13 @@ func makeLoad(dir string, until io.Reader, stderr io.Writer) int {
 		"udp":  func(ctx context.Context, _ string) error { return busyUDP(ctx, "udp4", "127.0.0.1:0") },
 		"tcp6": func(ctx context.Context, _ string) error { return busyTCP(ctx, "tcp6", "[::1]:0") },
 		"udp6": func(ctx context.Context, _ string) error { return busyUDP(ctx, "udp6", "[::1]:0") },
+		// Echo requests: type, code, checksum (the kernel's for ICMPv6), identifier, number.
+		"icmp": func(ctx context.Context, _ string) error {
+			return busyICMP(ctx, "ip4:icmp", "127.0.0.1", []byte{8, 0, 0xf7, 0xfd, 0, 1, 0, 1})
+		},
+		"icmp6": func(ctx context.Context, _ string) error {
+			return busyICMP(ctx, "ip6:ipv6-icmp", "::1", []byte{128, 0, 0, 0, 0, 1, 0, 1})
+		},
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -194,7 +201,7 @@ func busyTCP(ctx context.Context, network, address string) error {
 	}
 	nobody.Close()
 	data := make([]byte, 64<<10)
-	return each(ctx, 20*time.Millisecond, func(int) error {
+	return each(ctx, 20*time.Millisecond, func(n int) error {
 		if c, err := net.Dial(network, nobody.Addr().String()); err == nil {
 			c.Close()
 		}
@@ -203,6 +210,9 @@ func busyTCP(ctx context.Context, network, address string) error {
 			return err
 		}
 		defer c.Close()
+		if n%10 == 0 {
+			return c.(*net.TCPConn).SetLinger(0) // it closes by a reset
+		}
 		for range 4 {
 			if _, err := c.Write(data); err != nil {
 				return err
@@ -212,7 +222,8 @@ func busyTCP(ctx context.Context, network, address string) error {
 	})
 }
 
-// busyUDP sends datagrams to itself and to a port where nobody listens.
+// busyUDP sends datagrams to itself, to a socket that nobody reads and to a port where
+// nobody listens.
 func busyUDP(ctx context.Context, network, address string) error {
 	l, err := net.ListenPacket(network, address)
 	if err != nil {
@@ -231,6 +242,14 @@ func busyUDP(ctx context.Context, network, address string) error {
 		return err
 	}
 	nobody.Close()
+	deaf, err := net.ListenPacket(network, address)
+	if err != nil {
+		return err
+	}
+	defer deaf.Close()
+	if err := deaf.(*net.UDPConn).SetReadBuffer(4096); err != nil {
+		return err
+	}
 	c, err := net.ListenPacket(network, address)
 	if err != nil {
 		return err
@@ -243,7 +262,23 @@ func busyUDP(ctx context.Context, network, address string) error {
 				return err
 			}
 		}
+		if _, err := c.WriteTo(data, deaf.LocalAddr()); err != nil {
+			return err
+		}
 		_, err := c.WriteTo(data, nobody.LocalAddr())
+		return err
+	})
+}
+
+// busyICMP asks this host for echoes. It needs the right to open raw sockets.
+func busyICMP(ctx context.Context, network, address string, message []byte) error {
+	c, err := net.ListenPacket(network, address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return each(ctx, 20*time.Millisecond, func(int) error {
+		_, err := c.WriteTo(message, c.LocalAddr())
 		return err
 	})
 }

@@ -38,7 +38,7 @@ type column struct {
 const (
 	sensors = "sysstat numbers a chip's sensors in the order of libsensors and computes by sensors.conf(5); ours have the driver's names and numbers"
 	notYet  = "none of ours reads it yet"
-	shifted = "sysstat 12.6 reads ICMP's line of /proc/net/snmp by position: since Linux 6.3 there are two more columns before what is sent, and it takes each of these for the one two places on"
+	shifted = "sysstat 12.6 reads ICMP's line of /proc/net/snmp by position: where the kernel has OutRateLimitGlobal and OutRateLimitHost in it, what follows is taken for the column two places on"
 )
 
 // activities are all that sysstat 12.6 and 12.7 know. The columns are those of
@@ -131,7 +131,7 @@ var activities = []activity{
 	}},
 	{name: "A_QUEUE", columns: []column{
 		// sysstat leaves out the task that reads.
-		{sar: "runq-sz", unit: "task", ours: "load.runq_sz - 1", level: true},
+		{sar: "runq-sz", unit: "task", ours: "load.runq_sz - 1", why: "the tasks that run at that very moment, another number at each look"},
 		{sar: "plist-sz", unit: "task", ours: "load.plist_sz", level: true},
 		{sar: "ldavg-1", unit: "0.01", ours: "load.ldavg_1"},
 		{sar: "ldavg-5", unit: "0.01", ours: "load.ldavg_5"},
