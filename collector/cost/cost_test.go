@@ -65,7 +65,7 @@ func await(t *testing.T, what string, ok func() bool) {
 // when it ends: what a group says must be as much.
 func TestCPUTimeIsTheKernels(t *testing.T) {
 	groups(t, func(t *testing.T, h hierarchy, counted bool) {
-		script := burn + `; echo done; while [ ! -e stop ]; do sleep 0.05; done`
+		script := burn + `; wait; echo done; while [ ! -e stop ]; do sleep 0.05; done`
 		if counted {
 			script = `(` + burn + `) & ` + script // that child has ended when we look
 		}
@@ -111,8 +111,9 @@ func TestCPUTimeIsTheKernels(t *testing.T) {
 // All processes of a contender end, also those that don't want to.
 func TestEndLeavesNothing(t *testing.T) {
 	groups(t, func(t *testing.T, h hierarchy, counted bool) {
-		g := begin(t, h, counted, `trap "" TERM; sh -c 'trap "" TERM; while :; do sleep 100; done' & while :; do sleep 100; done`)
+		g := begin(t, h, counted, `sh -c 'trap "" TERM; while :; do sleep 100; done' & while :; do sleep 100; done`)
 		var pids []int
+		// The first ends of the signal, and leaves orphans that don't.
 		await(t, "four processes", func() bool {
 			var err error
 			if pids, err = g.pids(); err != nil {
@@ -240,6 +241,15 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// Without the first contender there are no ratios.
+func TestNoBase(t *testing.T) {
+	b := made()
+	b.entries[0].turns, b.entries[0].absent = nil, "not here"
+	if c := b.costs(); c[1].Ratio != nil || c[1].CPU.Median != 2 {
+		t.Errorf("got %+v", c[1])
+	}
+}
+
 func TestChoose(t *testing.T) {
 	got, err := choose("sadc, netdata")
 	if err != nil || len(got) != 2 || got[0].name != "sadc" || got[1].name != "netdata" {
@@ -337,6 +347,9 @@ func TestWrongUse(t *testing.T) {
 func TestMachineIsBusy(t *testing.T) {
 	if got := (ticks{1000, 400}).busySince(ticks{1200, 450}); got != 75 {
 		t.Errorf("got %v %%, want 75", got)
+	}
+	if got := parseTicks("cpu  1 20 300 4000 50000 600000 7000000 80000000 5 6\ncpu0 1\n"); got != (ticks{87654321, 54000}) {
+		t.Errorf("got %+v", got)
 	}
 	if got := machineTicks(); got.all <= got.idle || got.idle <= 0 {
 		t.Errorf("got %+v", got)

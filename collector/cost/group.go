@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ type group struct {
 	field string // before it in the file; "" if the file is the number
 	cmd   *exec.Cmd
 	ended chan struct{}
+	seen  []int // its processes, without a control group
 }
 
 // hierarchy is where control groups that count CPU time can be made.
@@ -126,31 +128,31 @@ func start(h hierarchy, ok bool, dir string, env []string, argv []string) (*grou
 }
 
 // pids are the processes of the group.
-func (g *group) pids() ([]int, error) {
+func (g *group) pids() (pids []int, err error) {
 	if g.dir == "" {
-		return descendants(g.cmd.Process.Pid)
+		// What was seen once is of the group also when it lost its parent.
+		g.seen, err = descendants(append(g.seen, g.cmd.Process.Pid)...)
+		return slices.Clone(g.seen), err
 	}
 	text, err := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
 	if err != nil {
 		return nil, err
 	}
-	var out []int
 	for _, f := range strings.Fields(string(text)) {
 		if pid, err := strconv.Atoi(f); err == nil {
-			out = append(out, pid)
+			pids = append(pids, pid)
 		}
 	}
-	return out, nil
+	return pids, nil
 }
 
-// descendants returns a process and all below it that live.
-func descendants(root int) ([]int, error) {
+// descendants returns those of some processes that live, and all that live below them.
+func descendants(roots ...int) (out []int, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
 	}
-	children := map[int][]int{}
-	living := false
+	parents := map[int]int{}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -161,24 +163,21 @@ func descendants(root int) ([]int, error) {
 		if err != nil || i < 0 {
 			continue // it has ended
 		}
-		f := strings.Fields(string(text[i+1:]))
-		if len(f) < 2 || f[0] == "Z" {
-			continue
+		if f := strings.Fields(string(text[i+1:])); len(f) > 1 && f[0] != "Z" {
+			if parents[pid], err = strconv.Atoi(f[1]); err != nil {
+				return nil, fmt.Errorf("/proc/%d/stat: %w", pid, err)
+			}
 		}
-		parent, err := strconv.Atoi(f[1])
-		if err != nil {
-			return nil, fmt.Errorf("/proc/%d/stat: %w", pid, err)
+	}
+	for pid := range parents {
+		for p, living := pid, true; living; p, living = parents[p], parents[p] > 0 {
+			if slices.Contains(roots, p) {
+				out = append(out, pid)
+				break
+			}
 		}
-		children[parent] = append(children[parent], pid)
-		living = living || pid == root
 	}
-	if !living {
-		return nil, nil
-	}
-	out := []int{root}
-	for i := 0; i < len(out); i++ {
-		out = append(out, children[out[i]]...)
-	}
+	slices.Sort(out)
 	return out, nil
 }
 

@@ -14,12 +14,16 @@ import (
 // ticks are those of all CPUs since boot, of any kind and idle.
 type ticks struct{ all, idle int64 }
 
-func machineTicks() (t ticks) {
+func machineTicks() ticks {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return t
+		return ticks{} // the share will be 0
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
+	return parseTicks(string(text))
+}
+
+func parseTicks(text string) (t ticks) {
+	line, _, _ := strings.Cut(text, "\n")
 	for i, f := range strings.Fields(line) {
 		// user nice system idle iowait irq softirq steal; guest time is in user and nice
 		n, err := strconv.ParseInt(f, 10, 64)
