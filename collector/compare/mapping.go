@@ -37,7 +37,6 @@ type column struct {
 // Reasons that several columns share.
 const (
 	sensors = "sysstat numbers a chip's sensors in the order of libsensors and computes by sensors.conf(5); ours have the driver's names and numbers"
-	notYet  = "none of ours reads it yet"
 	shifted = "sysstat 12.6 reads ICMP's line of /proc/net/snmp by position: where the kernel has OutRateLimitGlobal and OutRateLimitHost in it, what follows is taken for the column two places on"
 )
 
@@ -165,8 +164,8 @@ var activities = []activity{
 		{sar: "rxcmp/s", unit: "packet", ours: "net.rx_compressed"},
 		{sar: "txcmp/s", unit: "packet", ours: "net.tx_compressed"},
 		{sar: "rxmcst/s", unit: "packet", ours: "net.rx_multicast"},
-		{sar: "speed", why: notYet},
-		{sar: "duplex", why: notYet},
+		{sar: "speed", unit: "Mbit/s", ours: "net.speed_bit_per_s / 1000000", zero: true},
+		{sar: "duplex", unit: "1 half, 2 full", ours: "net.full_duplex + 1", zero: true},
 	}},
 	{name: "A_NET_EDEV", id: "IFACE", columns: []column{
 		{sar: "rxerr/s", unit: "packet", ours: "net.rx_errors"},
@@ -355,17 +354,17 @@ var activities = []activity{
 		{sar: "blg_len", unit: "packet", ours: "softnet.backlog_len", level: true, zero: true},
 	}},
 	{name: "A_NET_FC", id: "FCHOST", columns: []column{
-		{sar: "fch_rxf/s", why: notYet},
-		{sar: "fch_txf/s", why: notYet},
-		{sar: "fch_rxw/s", why: notYet},
-		{sar: "fch_txw/s", why: notYet},
+		{sar: "fch_rxf/s", unit: "frame", ours: "fc.rx_frames"},
+		{sar: "fch_txf/s", unit: "frame", ours: "fc.tx_frames"},
+		{sar: "fch_rxw/s", unit: "word", ours: "fc.rx_words"},
+		{sar: "fch_txw/s", unit: "word", ours: "fc.tx_words"},
 	}},
 	{name: "A_PWR_CPU", id: "CPU", all: "-1", mean: true, columns: []column{
-		{sar: "MHz", why: notYet},
+		{sar: "MHz", unit: "0.01 MHz", ours: "cpufreq.cur_hz / 10000", level: true},
 	}},
 	{name: "A_PWR_WGHFREQ", id: "CPU", all: "-1", columns: []column{
 		{sar: "freq", why: "the frequencies that the driver knows, a name of what follows; ours are weighted by them on reading (cpufreq.stat_cycles)"},
-		{sar: "tminst", why: notYet},
+		{sar: "tminst", unit: "tick", ours: "cpufreq.stat_ticks"},
 	}},
 	{name: "A_PWR_FAN", id: "FAN", columns: []column{{sar: "rpm", why: sensors}, {sar: "rpm_min", why: sensors}}},
 	{name: "A_PWR_TEMP", id: "TEMP", columns: []column{{sar: "degC", why: sensors}, {sar: "temp_min", why: sensors}, {sar: "temp_max", why: sensors}}},

@@ -38,7 +38,8 @@ type plan struct {
 var contenders = []contender{
 	{"sadc -S XALL", "sysstat, all activities, to a file", sadc("-S", "XALL")},
 	{"sadc", "sysstat, its default activities, to a file", sadc()},
-	{"steady collect", "all sources, to a nats-server (not counted)", collect()},
+	{"steady collect", "all sources, through its write-ahead log to a nats-server (not counted)", collect()},
+	{"steady collect --wal none", "the same without the write-ahead log", collect("--wal", "none")},
 	{"node_exporter", "Prometheus, its default collectors, scraped over HTTP (the scraper not counted)", nodeExporter},
 	{"netdata", "without cloud, machine learning, health and orchestrators, to its own database", netdata},
 	{"PCP", "pmcd, pmdalinux and pmlogger, some 670 values, to an archive", pcp},
