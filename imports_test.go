@@ -21,6 +21,8 @@ var arrows = map[string]string{
 	"wal":                     "",
 	"bus":                     "schemas wal nats nats-server",
 	"collector":               "schemas",
+	"collector/compare":       "collector collector/procfs schemas",
+	"collector/cost":          "bus",
 	"collector/perf":          "collector schemas",
 	"collector/procfs":        "collector schemas",
 	"collector/workload":      "collector collector/workload/undo schemas hdrhistogram fasthttp",
