@@ -181,9 +181,9 @@ func (s *Sampler) Take(lateNS int64) {
 	}
 	own := &s.tick.Blocks[len(s.tick.Blocks)-1]
 	own.Resize(1 + len(s.Sources))
+	_, began := s.Clock()
 	for i, src := range s.Sources {
 		blocks := s.tick.Blocks[s.first[i] : s.first[i]+len(src.Tables())]
-		_, began := s.Clock()
 		err := src.Sample(blocks)
 		_, ended := s.Clock()
 		for j := range blocks {
@@ -205,6 +205,7 @@ func (s *Sampler) Take(lateNS int64) {
 		}
 		own.Set(1+i, colSample, ended-began)
 		own.Set(1+i, colFailed, s.failed[i])
+		began = ended
 	}
 	own.WallNS, own.BootNS = s.Clock()
 	own.Set(0, colLate, lateNS)
