@@ -146,6 +146,9 @@ func (e *Encoder) compress(raw []byte) []byte {
 func checkCells(t *Tick) error {
 	for i := range t.Blocks {
 		b := &t.Blocks[i]
+		if b.Rates != nil {
+			return fmt.Errorf("schemas: encode: %s: rates of a foreign tool do not travel", b.Table.Name)
+		}
 		if cells := b.Rows() * len(b.Table.Columns); !b.Gap && (len(b.Values) != cells || len(b.Known) != cells) {
 			return fmt.Errorf("schemas: encode: %s: %d values and %d marks for %d cells", b.Table.Name, len(b.Values), len(b.Known), cells)
 		}
@@ -257,9 +260,6 @@ func blockColumn(ticks []*Tick, i int) arrow.Array {
 	present := make([]bool, len(ticks))
 	for k, t := range ticks {
 		b := &t.Blocks[i]
-		if b.Rates != nil {
-			return nil, fmt.Errorf("schemas: encode: %s: rates of a foreign tool do not travel", b.Table.Name)
-		}
 		if b.Gap {
 			values = append(values, make([]int64, n)...)
 			known = append(known, make([]bool, n)...)
