@@ -93,7 +93,7 @@ var Perf = Table{Name: "perf", Version: 1, Device: "cpu", PerEpoch: true, Sparse
 var PerfEvent = Table{Name: "perf_event", Version: 1, Device: "event", NoTotal: []string{""}, PerEpoch: true, Sparse: true, Class: "perf", Columns: []Column{
 	{Name: "enabled_ns", Unit: "ns", Help: "time in which the event was to be counted, summed over CPUs"},
 	{Name: "running_ns", Unit: "ns", Help: "the part of it in which it was counted"},
-	{Name: "count", Enabled: "enabled_ns", Running: "running_ns", Help: "what was counted, not scaled"},
+	{Name: "count", Enabled: "enabled_ns", Running: "running_ns", Sar: "counts", Help: "what was counted, not scaled"},
 }, Derived: []Metric{running("")}, Help: "per event, from perf_event_open(2)"}
 
 func perfColumns() (out []Column) {

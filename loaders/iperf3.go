@@ -1,0 +1,21 @@
+package loaders
+
+import (
+	"strings"
+
+	"github.com/steadybench/steady/outputs"
+)
+
+// ReadIperf3 reads the output of iperf3 (outputs.Iperf3): documents (-J), events
+// (--json-stream) or text, of one test or several behind one another. name stands in
+// errors, which refuse the file whole, with line or byte and cause; with Salvage a
+// document that is cut off is read up to there.
+//
+// A test that iperf3 ended with an error, which -J tells only inside, is Incomplete, and
+// Failed if nothing was measured.
+func ReadIperf3(name, text string, o ForeignOptions) ([]*Foreign, error) {
+	return readLoads("iperf3", name, text, o, func(line string) bool {
+		return line == "{" || strings.HasPrefix(line, `{"start"`) || strings.HasPrefix(line, `{"event":"start"`) ||
+			strings.HasPrefix(line, "Connecting to host ") || strings.HasPrefix(line, "Accepted connection from ")
+	}, func() outputs.Parser { return &outputs.Iperf3{} })
+}
