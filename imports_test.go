@@ -35,6 +35,8 @@ var arrows = map[string]string{
 	"report":                "schemas",
 	"simulate":              "schemas",
 	"cmd/steady":            "*",
+
+	"collector/workload/wrk": "schemas collector collector/workload outputs",
 }
 
 // kept are the libraries that only some folders may use.
