@@ -2,7 +2,6 @@ package wrk
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,6 +135,7 @@ type lab struct {
 	*testing.T
 	dir      string
 	env      *workload.Env
+	limits   *limits // in place of the host's
 	mu       sync.Mutex
 	warnings []string
 }
@@ -183,6 +183,9 @@ func (l *lab) start(params string) *workload.Session {
 	if err != nil {
 		l.Fatal(err)
 	}
+	if l.limits != nil {
+		w.(*Workload).limits = func() (limits, error) { return *l.limits, nil }
+	}
 	s, err := w.Start(l.Context(), l.env)
 	if err != nil {
 		l.Fatal(err)
@@ -228,5 +231,3 @@ func (l *lab) script(name, text string) string {
 	}
 	return path
 }
-
-var _ = fmt.Sprint

@@ -31,11 +31,12 @@ const (
 	mark   = "STEADY " // begins the lines of count.lua
 	// originEnv tells count.lua when interval 0 begins.
 	originEnv = "STEADY_ORIGIN_NS="
-	// spareTime is how long wrk may take beyond its duration: for connecting, and to sum up.
-	spareTime = 30 * time.Second
 	// agreement is how far sums may be apart.
 	agreement = 0.01
 )
+
+// spareTime is how long wrk may take beyond its duration: for connecting, and to sum up.
+var spareTime = 30 * time.Second
 
 const (
 	warmup = iota
@@ -176,7 +177,7 @@ func (j *job) read() (r reading, err error) {
 	if j.server == nil || j.server.status == nil {
 		return reading{}, nil
 	}
-	for range 5 {
+	for range 2 {
 		if r, err = j.server.status.poll(); err == nil {
 			break
 		}
@@ -485,7 +486,7 @@ func (j *job) judge(rows []span, good float64, failed map[string]float64, latenc
 		run += s.end - s.begin
 		longest = max(longest, run)
 	}
-	if run > 0 && failed["connect"] > 0 {
+	if run > 0 && failed["socket"] > failed["timeout"] {
 		return fmt.Errorf("wrk: the server went away %v before the end%s", time.Duration(run).Round(time.Millisecond), failures(failed))
 	}
 	if silent > 0 {

@@ -48,11 +48,13 @@ type Workload struct {
 	// Nginx and Wrk are the programs.
 	Nginx string `yaml:"nginx"`
 	Wrk   string `yaml:"wrk"`
+
+	limits func() (limits, error) // of this host
 }
 
 // New is the driver.
 func New(decode func(any) error) (workload.Workload, error) {
-	w := &Workload{Connections: 1000, BodyBytes: 1024, Timeout: workload.Duration(2 * time.Second), Nginx: "nginx", Wrk: "wrk"}
+	w := &Workload{Connections: 1000, BodyBytes: 1024, Timeout: workload.Duration(2 * time.Second), Nginx: "nginx", Wrk: "wrk", limits: hostLimits}
 	if err := decode(w); err != nil {
 		return nil, err
 	}
@@ -177,7 +179,7 @@ func (w *Workload) Check(ctx context.Context) []workload.Problem {
 	if _, err := wrkVersion(ctx, w.Wrk); err != nil {
 		fatal("install wrk 4 (apt-get install wrk), or name it with parameter wrk", "%v", err)
 	}
-	l, err := hostLimits()
+	l, err := w.limits()
 	if err != nil {
 		fatal("", "%v", err)
 		return out
@@ -262,7 +264,7 @@ func firstLine(text string) string {
 
 // Start implements workload.Workload.
 func (w *Workload) Start(ctx context.Context, env *workload.Env) (*workload.Session, error) {
-	l, err := hostLimits()
+	l, err := w.limits()
 	if err != nil {
 		return nil, err
 	}
