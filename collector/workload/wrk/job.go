@@ -349,8 +349,8 @@ func (j *job) told(r *result, l *ledger, phase, i int, line string) error {
 	switch {
 	case joined == begin:
 		return errForm
-	case begin && v[1] > now, !begin && (v[1] > v[4] || v[4] > l.at(now)):
-		return errors.New("of a time to come")
+	case begin && (v[1] < l.origin || v[1] > now), !begin && (v[1] > v[4] || v[4] > l.at(now)):
+		return errors.New("of a time out of the run's")
 	case !begin:
 		l.report(thread, v[1], counts{v[2], v[3]}, v[4])
 		return nil
