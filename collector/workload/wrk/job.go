@@ -138,6 +138,7 @@ func (j *job) Run(ctx context.Context, out workload.Out) (err error) {
 			}
 		})
 		defer func() {
+			out.Output("nginx.conf", j.server.config)
 			out.Output("nginx-error.txt", j.server.log())
 			if c := j.server.complaints(); c != "" {
 				j.env.Warn(fmt.Errorf("wrk: nginx%s", c))
@@ -543,12 +544,15 @@ func merge(processes []*process) (whole outputs.Interval, failed map[string]floa
 	known := true
 	for _, p := range processes {
 		whole.Values["operations"] += p.interval.Values["operations"]
+		if p.figure("operations")+p.figure("errors_status") == 0 {
+			continue // it had no answer, and so no latency that could be missing
+		}
 		known = known && len(p.interval.Latencies) > 0
 		for _, b := range p.interval.Latencies {
 			all[b.NS] += b.Count
 		}
 	}
-	if !known {
+	if !known || len(all) == 0 {
 		for _, p := range processes {
 			whole.Notes = append(whole.Notes, p.interval.Notes...)
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -137,6 +138,9 @@ func TestKilledInEachPhaseLeavesNothing(t *testing.T) {
 			}
 			if len(left) > 0 {
 				t.Errorf("left: %q", left)
+				if pid, err := strconv.Atoi(group); err == nil {
+					syscall.Kill(-pid, syscall.SIGKILL)
+				}
 			}
 			if _, err := os.Stat(filepath.Join(dir, "scratch")); !os.IsNotExist(err) {
 				t.Errorf("the directory: %v", err)

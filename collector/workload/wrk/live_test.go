@@ -57,6 +57,9 @@ func TestRunOnOwnNginx(t *testing.T) {
 			t.Errorf("%s: %q", name, r.outputs[name])
 		}
 	}
+	if !strings.Contains(r.outputs["nginx.conf"], "stub_status") {
+		t.Errorf("nginx.conf: %q", r.outputs["nginx.conf"])
+	}
 	if len(s.Watch) != 1 || s.Facts["nginx.version"] == "" || !strings.Contains(s.Facts["wrk.command"], "-c20") {
 		t.Errorf("watch %v, facts %v", s.Watch, s.Facts)
 	}
@@ -169,7 +172,7 @@ func TestErrorsAreCounted(t *testing.T) {
 	var n atomic.Int64
 	s := server(t, func(w http.ResponseWriter, _ *http.Request) {
 		if n.Add(1)%10 == 0 {
-			w.WriteHeader(http.StatusInternalServerError)
+			w.WriteHeader(http.StatusNotFound)
 		}
 	})
 	r, _, err := l.run(t.Context(), "connections: 4\nthreads: 1\nurl: "+s.URL, nil)

@@ -261,6 +261,7 @@ type nginx struct {
 	process *workload.Process
 	port    int
 	dir     string
+	config  []byte
 	facts   map[string]string
 	forget  func() error
 	status  *status // nil: it has no stub_status
@@ -294,11 +295,12 @@ func (w *Workload) startNginx(ctx context.Context, env *workload.Env, l limits, 
 		}
 		s.status = newStatus(fmt.Sprintf("http://%s:%d/stub_status", address(0), c.statusPort))
 	}
+	s.config = c.text()
 	if err := c.write(env.Dir, w.BodyBytes); err != nil {
 		return nil, fmt.Errorf("wrk: %w", err)
 	}
 	command := &workload.Command{Path: w.Nginx, Args: b.args(env.Dir), CPUs: env.Server}
-	s.facts = map[string]string{"nginx.version": b.version, "nginx.command": command.String(), "nginx.workers": strconv.Itoa(c.workers), "nginx.config": string(c.text())}
+	s.facts = map[string]string{"nginx.version": b.version, "nginx.command": command.String(), "nginx.workers": strconv.Itoa(c.workers)}
 	if s.process, err = command.Start(); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/steadybench/steady/collector"
+	"github.com/steadybench/steady/outputs"
 )
 
 func TestParametersThatMakeNoSense(t *testing.T) {
@@ -240,4 +241,24 @@ func FuzzTold(f *testing.F) {
 			t.Errorf("rows hold %v, want %v", got, want)
 		}
 	})
+}
+
+// A process of the load without any answer takes nothing from what the others know.
+func TestMergeWithAProcessWithoutAnswers(t *testing.T) {
+	told := func(good float64, latencies ...outputs.Bucket) *process {
+		return &process{report: &outputs.Report{Figures: []outputs.Figure{{Metric: "operations", Value: good}}},
+			interval: outputs.Interval{Values: map[string]float64{"operations": good}, Latencies: latencies}}
+	}
+	whole, _ := merge([]*process{told(0), told(3, outputs.Bucket{NS: 1e6, Count: 2}, outputs.Bucket{NS: 4e6, Count: 1}), told(1, outputs.Bucket{NS: 1e6, Count: 1})})
+	want := map[string]float64{"operations": 4, "latency_mean_s": 0.00175, "latency_p50_s": 0.001, "latency_p90_s": 0.004,
+		"latency_p95_s": 0.004, "latency_p99_s": 0.004, "latency_p99_9_s": 0.004, "latency_max_s": 0.004}
+	if !reflect.DeepEqual(whole.Values, want) {
+		t.Errorf("got %v, want %v", whole.Values, want)
+	}
+	if whole, _ := merge([]*process{told(0), told(0)}); len(whole.Latencies) != 0 || whole.Values["operations"] != 0 {
+		t.Errorf("of nothing: %v", whole)
+	}
+	if whole, _ := merge([]*process{told(2, outputs.Bucket{NS: 1, Count: 2}), told(2)}); len(whole.Latencies) != 0 {
+		t.Errorf("latencies of half of the operations: %v", whole)
+	}
 }
