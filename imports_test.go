@@ -27,6 +27,7 @@ var arrows = map[string]string{
 	"collector/procfs":        "collector schemas",
 	"collector/workload":      "collector collector/workload/undo schemas hdrhistogram fasthttp",
 	"collector/workload/undo": "",
+	"collector/workload/wrk":  "schemas collector collector/workload outputs",
 	"campaign":                "schemas collector collector/workload bus",
 	"ingest":                  "schemas columns bus",
 	"loaders":                 "schemas columns outputs hdrhistogram yaml",

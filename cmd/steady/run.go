@@ -9,11 +9,13 @@ import (
 
 	"github.com/steadybench/steady/campaign"
 	"github.com/steadybench/steady/collector/workload"
+	"github.com/steadybench/steady/collector/workload/wrk"
 )
 
 // drivers are the workloads that a plan can name.
 var drivers = map[string]campaign.Driver{
 	"http": workload.NewHTTP,
+	"wrk":  wrk.New,
 }
 
 type runFlags struct {
