@@ -18,7 +18,8 @@ const module = "github.com/steadybench/steady/"
 var arrows = map[string]string{
 	"schemas":               "arrow zstd",
 	"columns":               "schemas parquet",
-	"bus":                   "schemas nats nats-server",
+	"wal":                   "",
+	"bus":                   "schemas wal nats nats-server",
 	"collector":             "schemas",
 	"collector/perf":        "collector schemas",
 	"collector/procfs":      "collector schemas",

@@ -371,6 +371,7 @@ func TestClientBeforeServer(t *testing.T) {
 	l.must(p.Tick(tick(1, 1)))
 	l.serve()
 	l.settled(p)
+	l.until("connected", l.conn.Connected)
 	l.inOrder(l.seqs(l.all(1)), 1)
 }
 
@@ -626,24 +627,12 @@ func TestConsumeEnds(t *testing.T) {
 	}
 }
 
-// Waiting grows to two seconds and ends with the context.
+// Waiting grows to two seconds.
 func TestBackoff(t *testing.T) {
-	b := newBackoff()
-	ctx, cancel := context.WithCancel(t.Context())
-	if !b.wait(ctx) || b.next != 100*time.Millisecond {
-		t.Error(b.next)
-	}
-	cancel()
-	for range 10 {
-		if b.wait(ctx) {
-			t.Error("waited")
+	var b backoff
+	for _, want := range []time.Duration{50, 100, 200, 400, 800, 1600, 2000, 2000} {
+		if got := b.longer(); got != want*time.Millisecond {
+			t.Errorf("%s, want %d ms", got, want)
 		}
-	}
-	if b.next != 2*time.Second {
-		t.Error(b.next)
-	}
-	b.reset()
-	if b.next != 50*time.Millisecond {
-		t.Error(b.next)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -23,30 +26,80 @@ const DefaultStreamBytes = 16 << 30
 type Conn struct {
 	nc *nats.Conn
 	js jetstream.JetStream
+
+	limit atomic.Int64 // of a message, as the server said; 0: not known yet
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when the connection is made or lost
 }
 
 // Connect connects to the server at url. A server that is not there yet is an error
 // unless wait is set: then the connection is made as soon as there is one.
 func Connect(url, name string, wait bool) (*Conn, error) {
-	nc, err := nats.Connect(url, nats.Name(name),
-		nats.MaxReconnects(-1), nats.ReconnectWait(250*time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, time.Second),
+	c := &Conn{changed: make(chan struct{})}
+	var err error
+	c.nc, err = nats.Connect(url, nats.Name(name),
+		nats.MaxReconnects(-1), nats.CustomReconnectDelay(reconnectDelay),
 		nats.ReconnectBufSize(-1), // what can't be sent stays with the publisher
 		nats.RetryOnFailedConnect(wait), nats.Timeout(5*time.Second),
+		nats.PingInterval(20*time.Second), // a dead line is known within a minute
+		nats.FlusherTimeout(10*time.Second),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // errors reach the calls concerned
+		nats.ConnectHandler(c.change), nats.ReconnectHandler(c.change),
+		nats.DisconnectErrHandler(func(nc *nats.Conn, _ error) { c.change(nc) }),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("bus: %s: %w: start a nats-server with JetStream there, or leave --nats out", url, err)
 	}
-	js, err := jetstream.New(nc, jetstream.WithPublishAsyncTimeout(ackTimeout))
+	c.limit.Store(c.nc.MaxPayload())
+	c.js, err = jetstream.New(c.nc)
 	if err != nil {
-		nc.Close()
+		c.nc.Close()
 		return nil, fmt.Errorf("bus: %s: %w", url, err)
 	}
-	return &Conn{nc: nc, js: js}, nil
+	return c, nil
 }
 
-// Close closes the connection. Publishers on it must have been closed.
-func (c *Conn) Close() { c.nc.Close() }
+// reconnectDelay is how long the connection waits before it tries again: longer after
+// each failure, up to 2 s, and not in step with other hosts.
+func reconnectDelay(attempts int) time.Duration {
+	d := min(100*time.Millisecond<<min(attempts, 5), 2*time.Second)
+	return d + rand.N(d/4)
+}
+
+func (c *Conn) change(nc *nats.Conn) {
+	c.limit.Store(nc.MaxPayload())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// state returns whether there is a connection, the how manieth it is, and what is
+// closed when that is no more so.
+func (c *Conn) state() (up bool, made uint64, changed <-chan struct{}) {
+	c.mu.Lock()
+	changed = c.changed
+	c.mu.Unlock()
+	return c.nc.IsConnected(), c.nc.Stats().Reconnects, changed
+}
+
+// Connected reports whether there is a connection now.
+func (c *Conn) Connected() bool { return c.nc.IsConnected() }
+
+// Close closes the connection. Publishers on it must have been closed. Where the server
+// takes nothing, it leaves the rest to the end of the process.
+func (c *Conn) Close() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		c.nc.Close()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(500 * time.Millisecond):
+	}
+}
 
 // Stream is the stream and what tells it from another of the same name.
 type Stream struct {
@@ -121,6 +174,8 @@ func explain(err error) error {
 		return fmt.Errorf("%w: the server runs without JetStream: start it with -js", err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: no answer from the server", err)
+	case errors.Is(err, nats.ErrReconnectBufExceeded):
+		return errNoConnection
 	}
 	return err
 }

@@ -7,31 +7,31 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/steadybench/steady/schemas"
 )
 
 const (
-	// ackTimeout is how long an acknowledgement may take before the message is sent
-	// again under the same id.
-	ackTimeout = 5 * time.Second
-	// window is how many messages wait for their acknowledgement at once.
-	window = 64
 	// headerRoom is left below the server's payload limit for headers.
 	headerRoom = 4 << 10
-	// DefaultPending bounds what a publisher holds: some seven hours of one host.
+	// DefaultPending bounds what a publisher without a log holds: some seven hours of
+	// one host.
 	DefaultPending = 64 << 20
-	// fullShare is the share of the stream's limit at which producers are warned.
-	fullShare = 0.8
+)
+
+// Headers of a data message.
+const (
+	headerWire     = "Steady-Wire"
+	headerSeq      = "Steady-Seq"
+	headerTicks    = "Steady-Ticks"
+	headerEncoding = "Content-Encoding"
 )
 
 var (
-	// ErrFull is returned for ticks that no more fit into the publisher's memory.
+	// ErrFull is returned for ticks for which there is no room left.
 	ErrFull = errors.New("bus: too much waits for the server's word")
 	// ErrTooLarge is returned for a tick that is larger than the server takes.
 	ErrTooLarge = errors.New("bus: tick larger than the server's limit")
@@ -39,38 +39,40 @@ var (
 
 // PublisherOptions configure a publisher.
 type PublisherOptions struct {
-	// Pending bounds the bytes held until they are acknowledged; 0: DefaultPending.
+	// Log keeps what the server has not acknowledged on disk. It is the publisher's
+	// from then on, which closes it. nil: all is kept in memory, and lost with the
+	// process.
+	Log *Log
+	// Pending bounds the bytes held in memory, without a log; 0: DefaultPending.
 	Pending int64
 	// Warn is told what a user should know, each change once; nil: nobody is.
 	Warn func(error)
 }
 
 // A Publisher sends one producer's messages, in order as far as the server answers.
-// It holds each until the server has it on disk, and sends it again, under the same
-// id, for as long as it takes.
+// It keeps each until the server has it on disk, and sends it again, under the same
+// id, for as long as it takes. What an earlier publisher left in the log goes first.
 type Publisher struct {
 	conn     *Conn
 	producer schemas.Producer
-	opt      PublisherOptions
+	queue    *queue
+	sender   *sender
 	enc      *schemas.Encoder
 	stop     context.CancelFunc
-	done     chan struct{}
-	wake     chan struct{}
-
-	mu      sync.Mutex
-	queue   []outgoing // oldest first
-	bytes   int64      // in queue
-	resent  int64
-	dropped []string // messages the server will never take
-	closing bool
 }
 
-type outgoing struct {
-	subject, id string
-	header      nats.Header
-	data        []byte
-	sent        bool // once, without an acknowledgement
-	again       bool // more than once
+// message is one on its way to the server.
+type message struct {
+	number         uint64 // in the order of being taken, and in the log
+	subject, id    string
+	header         nats.Header // besides the id
+	data           []byte
+	control        bool
+	wallNS, bootNS int64 // when it was taken
+
+	written, acked bool // the queue's
+	sends          int  // the sender's
+	sentAt         time.Time
 }
 
 // NewPublisher returns a publisher of p's messages on the connection.
@@ -82,14 +84,17 @@ func NewPublisher(conn *Conn, p schemas.Producer, o PublisherOptions) *Publisher
 		o.Warn = func(error) {}
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	pub := &Publisher{conn: conn, producer: p, opt: o, enc: schemas.NewEncoder(p), stop: stop,
-		done: make(chan struct{}), wake: make(chan struct{}, 1)}
-	go pub.send(ctx)
+	q := newQueue(o.Log, o.Pending, o.Warn)
+	pub := &Publisher{conn: conn, producer: p, queue: q, sender: newSender(conn, q, o.Warn), enc: schemas.NewEncoder(p), stop: stop}
+	if o.Log != nil {
+		go q.keep()
+	}
+	go pub.sender.run(ctx)
 	return pub
 }
 
-// Tick takes one tick as a message of its own. It never waits; ErrFull and
-// ErrTooLarge refuse the tick.
+// Tick takes one tick as a message of its own. It waits neither for the network nor for
+// the disk; ErrFull and ErrTooLarge refuse the tick.
 func (p *Publisher) Tick(t *schemas.Tick) error { return p.Ticks([]*schemas.Tick{t}) }
 
 // Ticks takes consecutive ticks of one layout, in as few messages as the server's
@@ -111,239 +116,101 @@ func (p *Publisher) Ticks(ticks []*schemas.Tick) error {
 		return err
 	}
 	seq := ticks[0].Seq
-	h := nats.Header{}
-	h.Set("Steady-Wire", schemas.WireVersion)
-	h.Set("Steady-Seq", strconv.FormatInt(seq, 10))
-	h.Set("Steady-Ticks", strconv.Itoa(len(ticks)))
-	h.Set("Content-Encoding", "zstd")
-	return p.enqueue(outgoing{subject: p.producer.Subject(), id: p.producer.MessageID(seq), header: h, data: data}, false)
+	h := nats.Header{headerWire: {schemas.WireVersion}, headerSeq: {strconv.FormatInt(seq, 10)},
+		headerTicks: {strconv.Itoa(len(ticks))}, headerEncoding: {"zstd"}}
+	return p.queue.push(&message{subject: p.producer.Subject(), id: p.producer.MessageID(seq), header: h, data: data})
 }
 
 // limit is the server's payload limit less room for headers; before the first
 // connection nothing is known and the server's usual one holds.
 func (p *Publisher) limit() int64 {
-	if m := p.conn.nc.MaxPayload(); m > 0 {
+	if m := p.conn.limit.Load(); m > 0 {
 		return m - headerRoom
 	}
 	return 1<<20 - headerRoom
 }
 
 // Control takes a control message about the run. It is never refused for want of
-// memory: there are few of them, and without them the run can't be put together.
+// room: there are few of them, and without them the run can't be put together.
 func (p *Publisher) Control(c *schemas.Control) error {
-	data, err := json.Marshal(c)
+	m, err := controlMessage(p.producer, c)
 	if err != nil {
-		return fmt.Errorf("bus: control %s: %w", c.Kind, err)
+		return err
 	}
-	// Not the same id twice in a run unless it is the same message.
-	id := fmt.Sprintf("%s/%s/%d/%s/%d", p.producer.Run, p.producer.Host, p.producer.Epoch, c.Kind, c.At.BootNS)
-	return p.enqueue(outgoing{subject: schemas.ControlSubject(p.producer.Run), id: id, header: nats.Header{}, data: data}, true)
+	return p.queue.push(m)
 }
 
-func (p *Publisher) enqueue(m outgoing, always bool) error {
-	m.header.Set(jetstream.MsgIDHeader, m.id)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !always && p.bytes+int64(len(m.data)) > p.opt.Pending {
-		return fmt.Errorf("%w: %d bytes in %d messages: is the server there, and its stream not full?", ErrFull, p.bytes, len(p.queue))
+// EndKilled says the end of the producers that the log knows and that were killed
+// before they could, in their own runs. It is for after this producer's hello, lest its
+// run be over in between.
+func (p *Publisher) EndKilled() error {
+	if p.queue.log == nil {
+		return nil
 	}
-	p.queue = append(p.queue, m)
-	p.bytes += int64(len(m.data))
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-	return nil
-}
-
-// UnackedBytes returns the bytes of what the server has not acknowledged.
-func (p *Publisher) UnackedBytes() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.bytes
-}
-
-// Resent returns how many messages were sent more than once.
-func (p *Publisher) Resent() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.resent
-}
-
-// Close waits until all is acknowledged or ctx ends, and ends the publisher. Its
-// error says what never was acknowledged, by count and bytes.
-func (p *Publisher) Close(ctx context.Context) error {
-	p.mu.Lock()
-	p.closing = true
-	p.mu.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-	select {
-	case <-p.done:
-	case <-ctx.Done():
-		p.stop()
-		<-p.done
-	}
-	p.stop()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var err error
-	if len(p.queue) > 0 {
-		err = fmt.Errorf("bus: %d messages (%d bytes) were not acknowledged: the run will be incomplete", len(p.queue), p.bytes)
-	}
-	for _, d := range p.dropped {
-		err = errors.Join(err, errors.New(d))
+	ms, err := p.queue.log.ends(p.producer)
+	for _, m := range ms {
+		err = errors.Join(err, p.queue.push(m))
 	}
 	return err
 }
 
-// send is the publisher's goroutine: up to a window of messages at a time, each
-// removed only when acknowledged.
-func (p *Publisher) send(ctx context.Context) {
-	defer close(p.done)
-	backoff := newBackoff()
-	warned := false
-	checkAt := time.Now()
-	for {
-		p.mu.Lock()
-		batch := slices.Clone(p.queue[:min(window, len(p.queue))])
-		closing := p.closing
-		p.mu.Unlock()
-		if len(batch) == 0 {
-			if closing {
-				return
-			}
-			select {
-			case <-p.wake:
-			case <-ctx.Done():
-				return
-			}
-			continue
-		}
-		if !time.Now().Before(checkAt) {
-			p.checkRoom(ctx)
-			checkAt = time.Now().Add(30 * time.Second)
-		}
-		acked, err := p.sendBatch(ctx, batch)
-		p.remove(batch, acked)
-		if ctx.Err() != nil {
-			return
-		}
-		if err == nil {
-			backoff.reset()
-			if warned {
-				p.opt.Warn(errors.New("bus: the server takes messages again"))
-				warned = false
-			}
-			continue
-		}
-		if !warned {
-			p.opt.Warn(fmt.Errorf("bus: publish: %w: will try again until it works", explain(err)))
-			warned = true
-		}
-		if !backoff.wait(ctx) {
-			return
+func controlMessage(p schemas.Producer, c *schemas.Control) (*message, error) {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("bus: control %s: %w", c.Kind, err)
+	}
+	// Not the same id twice in a run unless it is the same message.
+	id := fmt.Sprintf("%s/%s/%d/%s/%d", p.Run, p.Host, p.Epoch, c.Kind, c.At.BootNS)
+	return &message{subject: schemas.ControlSubject(p.Run), id: id, data: data, control: true}, nil
+}
+
+// UnackedBytes returns the bytes of what the server has not acknowledged.
+func (p *Publisher) UnackedBytes() int64 {
+	_, bytes := p.queue.unackedNow()
+	return bytes
+}
+
+// Resent returns how many messages were sent more than once.
+func (p *Publisher) Resent() int64 { return p.sender.resent.Load() }
+
+// lastMoment is how long what can't be waited for may take once the time is over.
+const lastMoment = 300 * time.Millisecond
+
+// Close waits until all is acknowledged or ctx ends, and ends the publisher and its
+// log. Its error says what never was acknowledged, by count and bytes.
+func (p *Publisher) Close(ctx context.Context) error {
+	p.queue.close()
+	if !closedWithin(ctx, p.sender.ended) {
+		p.stop()
+		closedWithin(ctx, p.sender.ended) // else the network holds it in a call
+	}
+	p.stop()
+	var err error
+	if log := p.queue.log; log != nil {
+		close(p.queue.finish)
+		if !closedWithin(ctx, p.queue.ended) {
+			err = fmt.Errorf("bus: log: the disk of %s does not answer: what it has not taken is lost", log.Dir())
 		}
 	}
-}
-
-// sendBatch publishes the batch and waits for every acknowledgement. acked marks the
-// messages that are done with.
-func (p *Publisher) sendBatch(ctx context.Context, batch []outgoing) (acked []bool, err error) {
-	acked = make([]bool, len(batch))
-	futures := make([]jetstream.PubAckFuture, len(batch))
-	for i, m := range batch {
-		msg := &nats.Msg{Subject: m.subject, Header: m.header, Data: m.data}
-		futures[i], err = p.conn.js.PublishMsgAsync(msg, jetstream.WithStallWait(ackTimeout))
-		if err != nil && permanent(err) { // taken while a server was not there or took more
-			p.drop(m.id, err)
-			acked[i], err = true, nil
-			continue
-		}
-		if err != nil {
-			break
-		}
-		batch[i].again, batch[i].sent = m.sent, true
+	if n, bytes := p.queue.unackedNow(); n > 0 && p.queue.log != nil {
+		err = errors.Join(err, fmt.Errorf("bus: %d messages (%d bytes) were not acknowledged: they stay in %s, and the next steady collect on it delivers them", n, bytes, p.queue.log.Dir()))
+	} else if n > 0 {
+		err = errors.Join(err, fmt.Errorf("bus: %d messages (%d bytes) were not acknowledged: the run will be incomplete", n, bytes))
 	}
-	for i, f := range futures {
-		if f == nil {
-			continue
-		}
-		select {
-		case <-f.Ok(): // a duplicate is as good: the server has it
-			acked[i] = true
-		case e := <-f.Err():
-			if permanent(e) {
-				acked[i] = true
-				p.drop(batch[i].id, e)
-				continue
-			}
-			err = e
-		case <-ctx.Done():
-			return acked, ctx.Err()
-		}
-	}
-	return acked, err
+	return errors.Join(err, p.queue.failure(), p.sender.failure())
 }
 
-// drop gives up a message that the server will never take.
-func (p *Publisher) drop(id string, cause error) {
-	err := fmt.Errorf("bus: %s: refused for good: %w", id, cause)
-	p.mu.Lock()
-	p.dropped = append(p.dropped, err.Error())
-	p.mu.Unlock()
-	p.opt.Warn(err)
-}
-
-// permanent reports whether sending the message again can't help.
-func permanent(err error) bool {
-	var api *jetstream.APIError
-	return errors.Is(err, nats.ErrMaxPayload) || (errors.As(err, &api) && api.ErrorCode == 10054) // message size exceeds maximum allowed
-}
-
-func (p *Publisher) remove(batch []outgoing, acked []bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	kept := make([]outgoing, 0, len(p.queue))
-	for i := range batch {
-		if batch[i].again && !p.queue[i].again {
-			p.resent++
-		}
-		if acked[i] {
-			p.bytes -= int64(len(batch[i].data))
-			continue
-		}
-		kept = append(kept, batch[i])
-	}
-	p.queue = append(kept, p.queue[len(batch):]...)
-}
-
-// checkRoom warns when the stream nears its limit: from there the server refuses
-// messages, and this publisher's memory is all that is left.
-func (p *Publisher) checkRoom(ctx context.Context) {
-	ask, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	s, err := p.conn.Stream(ask)
-	if err == nil && s.Max > 0 && float64(s.Bytes) >= fullShare*float64(s.Max) {
-		p.opt.Warn(fmt.Errorf("bus: the stream is %.0f %% full (%d of %d bytes): is steady ingest running?", 100*float64(s.Bytes)/float64(s.Max), s.Bytes, s.Max))
-	}
-}
-
-// backoff waits longer after each failure, up to 2 s.
-type backoff struct{ next time.Duration }
-
-func newBackoff() *backoff { return &backoff{next: 50 * time.Millisecond} }
-func (b *backoff) reset()  { b.next = 50 * time.Millisecond }
-func (b *backoff) wait(ctx context.Context) bool {
-	t := time.NewTimer(b.next)
-	defer t.Stop()
-	b.next = min(2*b.next, 2*time.Second)
+// closedWithin waits until c is closed, and only a last moment more once ctx has ended.
+func closedWithin(ctx context.Context, c <-chan struct{}) bool {
 	select {
-	case <-t.C:
+	case <-c:
 		return true
 	case <-ctx.Done():
+	}
+	select {
+	case <-c:
+		return true
+	case <-time.After(lastMoment):
 		return false
 	}
 }

@@ -36,7 +36,23 @@ func Facts() map[string]string {
 			f[name] = strings.TrimSpace(string(b))
 		}
 	}
+	for name, path := range map[string]string{
+		"thp":        "/sys/kernel/mm/transparent_hugepage/enabled",
+		"thp_defrag": "/sys/kernel/mm/transparent_hugepage/defrag",
+	} {
+		b, _ := os.ReadFile(path)
+		if v, ok := chosen(string(b)); ok {
+			f[name] = v
+		}
+	}
 	return f
+}
+
+// chosen returns which of a setting's values holds: the one in brackets.
+func chosen(text string) (value string, ok bool) {
+	_, s, _ := strings.Cut(text, "[")
+	value, _, ok = strings.Cut(s, "]")
+	return value, ok
 }
 
 // lookup returns the value of the first line that begins with key.

@@ -35,8 +35,12 @@ type Sampler struct {
 	Clock   Clock // nil: Now
 	// Warn is told what a user should know, each thing once; nil: nobody is.
 	Warn func(error)
-	// UnackedBytes tells what the sink still holds; nil: unknown.
-	UnackedBytes func() int64
+	// Since is the boot time of the last tick of a collector that was killed and whose
+	// place this one takes: the ticks due since are missed. nil: there was none.
+	Since *int64
+	// UnackedBytes tells what the sink still holds, LogBytes what it has on this host's
+	// disk; nil: unknown.
+	UnackedBytes, LogBytes func() int64
 
 	tick    schemas.Tick
 	first   []int // index of a source's first block
@@ -64,6 +68,7 @@ var (
 	colMissed  = schemas.Collector.Column("missed_ticks")
 	colRefused = schemas.Collector.Column("refused_ticks")
 	colUnacked = schemas.Collector.Column("unacked_bytes")
+	colLog     = schemas.Collector.Column("log_bytes")
 	colSample  = schemas.Collector.Column("sample_ns")
 	colFailed  = schemas.Collector.Column("failed")
 )
@@ -158,6 +163,9 @@ func (s *Sampler) Take(lateNS int64) {
 		s.account.Late++
 		s.note(wall, boot, "late", "", fmt.Sprintf("the tick began %.3f s after it was due", float64(lateNS)/1e9))
 	}
+	if s.Since != nil && s.tick.Seq == 1 {
+		s.resume(wall, boot)
+	}
 	if s.missed > 0 {
 		s.note(wall, boot, "missed", "", fmt.Sprintf("%d ticks before this one could not begin within their interval", s.missed))
 		s.missed = 0
@@ -196,6 +204,9 @@ func (s *Sampler) Take(lateNS int64) {
 	if s.UnackedBytes != nil {
 		own.Set(0, colUnacked, s.UnackedBytes())
 	}
+	if s.LogBytes != nil {
+		own.Set(0, colLog, s.LogBytes())
+	}
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &s.rusage); err == nil {
 		own.Set(0, colCPU, s.rusage.Utime.Nano()+s.rusage.Stime.Nano())
 	}
@@ -209,6 +220,14 @@ func (s *Sampler) Take(lateNS int64) {
 		}
 		s.account.Refused = AddToRanges(s.account.Refused, s.tick.Seq)
 	}
+}
+
+// resume accounts for the time between a collector that was killed and this one.
+func (s *Sampler) resume(wall, boot int64) {
+	gap := boot - *s.Since
+	n := max((gap+s.Interval.Nanoseconds()/2)/s.Interval.Nanoseconds()-1, 0)
+	s.account.Missed += n
+	s.note(wall, boot, "missed", "", fmt.Sprintf("the collector before this one was killed: there is no tick of the %.3f s before, %d of them", float64(gap)/1e9, n))
 }
 
 // A Skipper is a source that tells how many lines it had to skip.

@@ -257,6 +257,40 @@ func TestEventsOfASourceTravelWithTheirTick(t *testing.T) {
 	})
 }
 
+// One that takes the place of a killed collector counts the ticks due since that one's
+// last, wherever the boot clock began.
+func TestGapOfAKilledCollectorIsCounted(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		ago    time.Duration
+		missed int64
+		note   string
+	}{
+		{"a while", 7300 * time.Millisecond, 6, "missed  the collector before this one was killed: there is no tick of the 7.300 s before, 6 of them"},
+		{"within a tick", 700 * time.Millisecond, 0, "missed  the collector before this one was killed: there is no tick of the 0.700 s before, 0 of them"},
+		{"an age ago, in another boot", 1 << 62, 4611686017, "missed  the collector before this one was killed: there is no tick of the 4611686018.427 s before, 4611686017 of them"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &sink{}
+				_, start := clock()
+				since := start - int64(tt.ago)
+				x := &collector.Sampler{StartBootNS: start, Ticks: 3, Sources: []collector.Source{&fake{name: "f", takes: slow(1, 1200*time.Millisecond)}}, Sink: s, Clock: clock, Since: &since}
+				a, err := x.Run(t.Context())
+				if err != nil || a.Missed != tt.missed {
+					t.Errorf("%d missed, %v", a.Missed, err)
+				}
+				if k := s.ticks[0]; k.missed != tt.missed || !slices.Equal(k.notes, []string{tt.note}) {
+					t.Errorf("%d missed, notes %q", k.missed, k.notes)
+				}
+				if k := s.ticks[1]; len(k.notes) != 1 || !strings.HasPrefix(k.notes[0], "late") {
+					t.Errorf("the next: notes %q", k.notes)
+				}
+			})
+		})
+	}
+}
+
 func TestSkippedLinesAreSaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sink{}
@@ -328,7 +362,7 @@ func BenchmarkTick(b *testing.B) {
 // onProc returns a sampler of this host that took its first tick.
 func onProc(t testing.TB) *collector.Sampler {
 	t.Helper()
-	sources, _, err := procfs.Sources("/", collector.Now)
+	sources, _, err := procfs.Sources("/", collector.Now, procfs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +371,7 @@ func onProc(t testing.TB) *collector.Sampler {
 			s.Close()
 		}
 	})
-	s := &collector.Sampler{Sources: sources, Sink: nothing{}, UnackedBytes: func() int64 { return 0 }}
+	s := &collector.Sampler{Sources: sources, Sink: nothing{}, UnackedBytes: func() int64 { return 0 }, LogBytes: func() int64 { return 0 }}
 	if err := s.Prepare(); err != nil {
 		t.Fatal(err)
 	}

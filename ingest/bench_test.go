@@ -24,7 +24,7 @@ type fixtureHost struct {
 
 func newFixtureHost(tb testing.TB) *fixtureHost {
 	tb.Helper()
-	sources, _, err := procfs.Sources("../collector/procfs/testdata/vm-6.18", collector.Now)
+	sources, _, err := procfs.Sources("../collector/procfs/testdata/vm-6.18", collector.Now, procfs.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

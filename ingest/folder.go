@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/steadybench/steady/columns"
@@ -44,8 +45,10 @@ func (s *Store) Finish(id, cause string) (dir string, m *schemas.Manifest, err e
 	}
 	dir = RunDir(s.dir, open.Experiment, open.System, open.Scenario, open.Run)
 	if old, err := ReadManifest(dir); err == nil {
-		if old.ID == id {
+		if late := r.late(old); old.ID == id && late == 0 {
 			return dir, old, nil
+		} else if old.ID == id {
+			return dir, old, fmt.Errorf("ingest: run %s: %s: %w, or it went on after its folder was made: %d more ticks stay in %s: give what follows another number", id, dir, ErrRunExists, late, s.liveDir(id))
 		}
 		return dir, old, fmt.Errorf("ingest: run %s: %s: %w (%s): give the run another number; its rows stay in %s", id, dir, ErrRunExists, old.ID, s.liveDir(id))
 	}
@@ -54,6 +57,22 @@ func (s *Store) Finish(id, cause string) (dir string, m *schemas.Manifest, err e
 		return dir, nil, fmt.Errorf("ingest: run %s: %w", id, diskFull(err))
 	}
 	return dir, m, nil
+}
+
+// late returns how many ticks are here that the run's folder doesn't have.
+func (r *liveRun) late(m *schemas.Manifest) (n int64) {
+	folder := map[producerKey]ranges{}
+	for _, a := range m.Producers {
+		missing := ranges(a.Missing)
+		folder[producerKey{a.Host, a.Epoch}] = missing.missing(a.Received + missing.count())
+	}
+	for k, p := range r.producers {
+		both := slices.Clone(folder[k])
+		before := both.count()
+		both.merge(p.received)
+		n += both.count() - before
+	}
+	return n
 }
 
 // RunDir returns where a run's folder is.
@@ -164,6 +183,12 @@ func (s *Store) fill(r *liveRun, tmp, cause string) (*schemas.Manifest, error) {
 		if t == &schemas.Quality {
 			continue // last: the other tables' conversion fills it
 		}
+		if t.Files {
+			if err := s.writeOutputs(tmp, m, t, c); err != nil {
+				return nil, fmt.Errorf("table %s: %w", t.Name, err)
+			}
+			continue
+		}
 		if err := s.writeTable(tmp, m, t, func(w *columns.Writer) (int64, error) { return c.convert(t, w) }); err != nil {
 			return nil, fmt.Errorf("table %s: %w", t.Name, err)
 		}
@@ -180,6 +205,78 @@ func (s *Store) fill(r *liveRun, tmp, cause string) (*schemas.Manifest, error) {
 		}
 	}
 	return m, s.writeFile(filepath.Join(tmp, "manifest.json"), func(f *os.File) error { return encodeManifest(f, m) })
+}
+
+// writeOutputs joins the pieces of what tools printed to files in tool-output. Two hosts
+// may print to the same name: then a folder for each tells them apart.
+func (s *Store) writeOutputs(tmp string, m *schemas.Manifest, t *schemas.Table, c *conversion) error {
+	type file struct{ host, name string }
+	pieces := map[file][][]byte{}
+	hosts := map[string]bool{}
+	name, data := rawValues+t.Column("name"), rawValues+t.Column("data")
+	err := c.buckets(t, func(raw columns.Frame) error {
+		for _, i := range c.sorted(raw) {
+			k := file{raw[rawHost].Texts[i], outputName(raw[name].Texts[i])}
+			hosts[k.host] = true
+			pieces[k] = append(pieces[k], raw[data].Blobs[i])
+		}
+		return nil
+	})
+	if err != nil || len(pieces) == 0 {
+		return err
+	}
+	dirs := map[string]bool{filepath.Join(tmp, "tool-output"): true}
+	for _, k := range slices.SortedFunc(maps.Keys(pieces), func(a, b file) int { return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.name, b.name)) }) {
+		path := filepath.Join(tmp, "tool-output", k.name)
+		if len(hosts) > 1 {
+			path = filepath.Join(tmp, "tool-output", schemas.HostToken(k.host), k.name)
+			dirs[filepath.Dir(path)] = true
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		sum := sha256.New()
+		out := schemas.OutputFile{Host: k.host}
+		if out.Name, err = filepath.Rel(filepath.Join(tmp, "tool-output"), path); err != nil {
+			return err
+		}
+		err := s.writeFile(path, func(f *os.File) error {
+			w := io.MultiWriter(f, sum)
+			for _, p := range pieces[k] {
+				n, err := w.Write(p)
+				out.Bytes += int64(n)
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		out.SHA256 = hex.EncodeToString(sum.Sum(nil))
+		m.Outputs = append(m.Outputs, out)
+	}
+	for d := range dirs {
+		if err := s.syncDir(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outputName returns a name that is one file below its folder, whatever was sent.
+func outputName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '/' || r < ' ' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, name)
+	if strings.Trim(name, ".") == "" || len(name) > 200 {
+		return "output"
+	}
+	return name
 }
 
 func (s *Store) copyRefused(p *part, x refusal, tmp string) error {

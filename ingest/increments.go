@@ -22,11 +22,17 @@ type seriesKey struct {
 
 // series is a device's state between rows.
 type series struct {
+	begun  bool // there was a row
 	bootNS int64
 	tick   int     // number of the host's tick of the last row
 	last   []int64 // last known reading of each column
 	known  []bool  // of last: there is one
 	fresh  []bool  // the last row had it
+	coarse bool    // the device's counters step less than once a tick
+}
+
+func newSeries(t *schemas.Table) *series {
+	return &series{last: make([]int64, len(t.Columns)), known: make([]bool, len(t.Columns)), fresh: make([]bool, len(t.Columns))}
 }
 
 // hostTicks numbers the ticks of a table on a host in time order, so that a device
@@ -54,6 +60,9 @@ func (c *conversion) convert(t *schemas.Table, w *columns.Writer) (rows int64, e
 		out.Reset()
 		order := c.sorted(raw)
 		c.numberTicks(ticks, raw)
+		if t.Steps {
+			c.findCoarse(t, raw, order, state)
+		}
 		for _, i := range order {
 			c.common(out, t, raw, i)
 			if t.Typed {
@@ -154,15 +163,15 @@ func (c *conversion) row(t *schemas.Table, out, raw columns.Frame, i int, state 
 	tk := tickKey{host, raw[rawEpoch].Ints[i], raw[rawSeq].Ints[i]}
 	at := c.at(raw[rawWall].Ints[i], raw[rawBoot].Ints[i], host, bootID, tk)
 	number := ticks[host+"/"+bootID].number[tk]
-	k := seriesKey{host: host, bootID: bootID, device: device}
-	if t.PerEpoch {
-		k.epoch = tk.epoch
-	}
+	k := keyOf(t, raw, i)
 	prev := state[k]
-	first := prev == nil
-	if first {
-		prev = &series{last: make([]int64, len(t.Columns)), known: make([]bool, len(t.Columns)), fresh: make([]bool, len(t.Columns))}
+	first := prev == nil || !prev.begun
+	if prev == nil {
+		prev = newSeries(t)
 		state[k] = prev
+	}
+	if first {
+		prev.begun = true
 		if told := raw[rawInterval].Ints[i]; told > 0 {
 			out[3].AppendInt(told)
 		} else {
@@ -173,6 +182,14 @@ func (c *conversion) row(t *schemas.Table, out, raw columns.Frame, i int, state 
 		}
 	} else if told := raw[rawInterval].Ints[i]; told > 0 {
 		out[3].AppendInt(told)
+	} else if prev.coarse && !moved(t, raw, i, prev) {
+		// Nothing is known of this tick; the step to come covers it.
+		out[3].AppendNull()
+		for j := range out[len(t.CommonColumns()):] {
+			out[len(t.CommonColumns())+j].AppendNull()
+		}
+		prev.tick = number
+		return
 	} else {
 		out[3].AppendInt(raw[rawBoot].Ints[i] - prev.bootNS)
 	}

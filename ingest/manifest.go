@@ -50,6 +50,8 @@ func (c *conversion) manifest(cause string) *schemas.Manifest {
 		switch {
 		case !p.Ended:
 			because("%s %d on %s did not say its end: what it sampled after tick %d is unknown", p.Kind, p.Epoch, p.Host, lastReceived(r, p))
+		case p.Cut && !r.superseded(p.Epoch):
+			because("%s %d on %s was killed after tick %d and did not come back", p.Kind, p.Epoch, p.Host, *p.Expected)
 		case len(p.Missing) > 0:
 			because("%s %d on %s: %d of %d ticks are missing", p.Kind, p.Epoch, p.Host, ranges(p.Missing).count(), *p.Expected)
 		}
@@ -90,7 +92,11 @@ func (c *conversion) producers() []schemas.ProducerAccount {
 		}
 		if x.End != nil {
 			a := account(x.At.Host, x.End.Epoch)
-			a.Ended, a.Expected, a.Missed = true, &x.End.LastSeq, x.End.Missed
+			if x.End.Cut && a.Ended {
+				continue // it was killed when it had said all
+			}
+			last := x.End.LastSeq
+			a.Ended, a.Cut, a.Expected, a.Missed = true, x.End.Cut, &last, x.End.Missed
 			a.Refused = append(a.Refused, x.End.Refused...)
 		}
 	}
@@ -101,6 +107,9 @@ func (c *conversion) producers() []schemas.ProducerAccount {
 			got = p.received
 		}
 		last := int64(0)
+		if a.Cut && len(got) > 0 { // the server may have had more than its log knew of
+			*a.Expected = max(*a.Expected, got[len(got)-1].Last)
+		}
 		if a.Ended {
 			last = *a.Expected
 		} else if len(got) > 0 {

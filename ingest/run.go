@@ -123,6 +123,9 @@ func (l *loop) handle(ctx context.Context, d *bus.Delivery) error {
 	for _, id := range l.s.Orphans() {
 		l.o.Warn(fmt.Errorf("ingest: run %s: rows came, and nobody said what the run is: they stay in %s", id, l.s.liveDir(id)))
 	}
+	if !l.conn.Connected() {
+		l.s.Waited()
+	}
 	for _, id := range l.s.Over(l.o.Silence) {
 		if err := l.finish(ctx, id, ""); err != nil {
 			return err

@@ -177,6 +177,7 @@ func (r *liveRun) producer(k producerKey, bootID string) *producer {
 // number to read from: 1 for a stream not read before.
 func (s *Store) Begin(stream string) (from uint64) {
 	s.stream, s.floor = stream, 0
+	s.Waited()
 	for _, r := range s.runs {
 		r.durable = 0
 		for _, p := range r.parts {
@@ -194,28 +195,23 @@ func (s *Store) Begin(stream string) (from uint64) {
 // Add takes the stream's next message. What can't be read is kept aside and counted,
 // and costs its run the status complete; it is no error.
 func (s *Store) Add(seq uint64, subject string, data []byte) {
-	s.seen = seq
 	run, token, ok := strings.Cut(strings.TrimPrefix(subject, schemas.SubjectPrefix), ".")
 	if !ok || run == "" || strings.ContainsAny(run, "/\\") || strings.HasPrefix(run, ".") {
+		s.seen = seq
 		s.warn(fmt.Errorf("ingest: message %d: subject %q is not ours: left in the stream", seq, subject))
 		return
 	}
-	r := s.run(run)
-	if seq <= r.durable {
+	r := s.next(seq, run)
+	if r == nil {
 		return
 	}
-	r.last, r.touched = seq, time.Now()
 	if token == "_control" {
 		c, err := schemas.DecodeControl(data)
 		if err != nil {
 			s.refuse(r, seq, data, err)
 			return
 		}
-		if slices.ContainsFunc(r.controls, func(x schemas.Control) bool { return reflect.DeepEqual(x, *c) }) {
-			return // sent again: a phase that began twice would end at once
-		}
-		r.controls = append(r.controls, *c)
-		r.newControls = append(r.newControls, *c)
+		r.hear(c)
 		return
 	}
 	m, err := s.dec.Decode(data)
@@ -229,22 +225,45 @@ func (s *Store) Add(seq uint64, subject string, data []byte) {
 	r.add(m)
 }
 
-// AddMessage takes a message that was made here (an import, a simulation) and never
-// travelled. It keeps none of it.
+// AddMessage and AddControl take what was made here (an import, a simulation) and never
+// travelled. They keep none of it.
 func (s *Store) AddMessage(seq uint64, m *schemas.Message) {
+	if r := s.next(seq, m.Run); r != nil {
+		r.add(m)
+	}
+}
+
+func (s *Store) AddControl(seq uint64, run string, c *schemas.Control) {
+	if r := s.next(seq, run); r != nil {
+		r.hear(c)
+	}
+}
+
+// next returns the run of message seq, or nil if it has the message already.
+func (s *Store) next(seq uint64, run string) *liveRun {
 	s.seen = seq
-	r := s.run(m.Run)
+	r := s.run(run)
 	if seq <= r.durable {
-		return
+		return nil
 	}
 	r.last, r.touched = seq, time.Now()
-	r.add(m)
+	return r
 }
 
 func (s *Store) refuse(r *liveRun, seq uint64, data []byte, cause error) {
 	s.warn(fmt.Errorf("ingest: run %s: message %d: %w: kept aside", r.id, seq, cause))
 	r.newRefused[seq] = slices.Clone(data)
 	r.refusals = append(r.refusals, refusal{seq, cause.Error()})
+}
+
+// hear takes a control message, unless it was sent again: a phase that began twice
+// would end at once.
+func (r *liveRun) hear(c *schemas.Control) {
+	if slices.ContainsFunc(r.controls, func(x schemas.Control) bool { return reflect.DeepEqual(x, *c) }) {
+		return
+	}
+	r.controls = append(r.controls, *c)
+	r.newControls = append(r.newControls, *c)
 }
 
 func (r *liveRun) add(m *schemas.Message) {
@@ -451,13 +470,12 @@ func (r *liveRun) allEnded() bool {
 		}
 	}
 	for k, e := range ends {
-		var refused ranges
-		refused.merge(e.Refused)
-		n := refused.count()
+		var here ranges
+		here.merge(e.Refused)
 		if p := r.producers[k]; p != nil {
-			n += p.received.count()
+			here.merge(p.received)
 		}
-		if n < e.LastSeq {
+		if len(here.missing(e.LastSeq)) > 0 {
 			return false // some are still on their way
 		}
 	}
@@ -516,6 +534,13 @@ func (s *Store) Forget(id string) error {
 		return fmt.Errorf("ingest: run %s: %w", id, err)
 	}
 	return nil
+}
+
+// Waited says that nothing could come up to now: no run's silence has begun yet.
+func (s *Store) Waited() {
+	for _, r := range s.runs {
+		r.touched = time.Now()
+	}
 }
 
 // Oldest returns when the oldest live run was first seen, now if there is none.

@@ -121,7 +121,7 @@ func (x *Table) use(names ...[]string) error {
 // Series is one metric of one run: row i covers (EndNS-IntervalNS, EndNS] of the run's
 // elapsed time, and its value is Num/Den; a window's value is the sum of Num over that
 // of Den. So rates have the increment and the seconds, shares 100 times the part and
-// the whole, gauges value times seconds and seconds.
+// the whole, gauges value times seconds and seconds, a gauge of a gauge both times seconds.
 type Series struct {
 	EndNS, IntervalNS []int64
 	Num, Den          []float64
@@ -159,7 +159,7 @@ func (x *Table) Series(m *schemas.Metric, host, device string) (*Series, error) 
 	if x.file.Columns().Column(m.Name) != nil && x.Schema.Column(m.Name) < 0 {
 		told = []string{m.Name}
 	}
-	if err := x.use(m.Plus, m.Minus, m.Per, told); err != nil {
+	if err := x.use(m.Plus, m.Minus, m.Per, x.turns(m), told); err != nil {
 		return nil, err
 	}
 	if x.Schema.Device == "" || device != Total || !summable(x.Schema) {
@@ -175,7 +175,7 @@ func (x *Table) ofDevice(m *schemas.Metric, host, device string) *Series {
 	s := &Series{EndNS: make([]int64, n), IntervalNS: make([]int64, n), Num: make([]float64, n), Den: make([]float64, n), Known: make([]bool, n)}
 	elapsed, interval := x.elapsed, x.interval
 	plus, minus, per := x.cols(m.Plus), x.cols(m.Minus), x.cols(m.Per)
-	gauge := x.gauge(m)
+	gauge, ratio := x.gauge(m.Plus), x.gauge(m.Per)
 	told := x.columns[m.Name]
 	if told != nil && x.Schema.Column(m.Name) >= 0 {
 		told = nil // a gauge's metric has the column's name
@@ -188,7 +188,7 @@ func (x *Table) ofDevice(m *schemas.Metric, host, device string) *Series {
 		}
 		s.IntervalNS[k] = interval.Ints[i]
 		seconds := float64(interval.Ints[i]) * 1e-9
-		s.Num[k], s.Den[k], s.Known[k] = form(m, plus, minus, per, host, i, seconds, gauge)
+		s.Num[k], s.Den[k], s.Known[k] = x.form(m, plus, minus, per, host, i, seconds, gauge, ratio)
 		if !s.Known[k] && told != nil && !told.Null(i) {
 			s.Num[k], s.Den[k], s.Known[k] = told.Floats[i]*seconds, seconds, true
 		}
@@ -197,11 +197,11 @@ func (x *Table) ofDevice(m *schemas.Metric, host, device string) *Series {
 }
 
 // form forms the metric of row i, which is so many seconds long, from the columns.
-func form(m *schemas.Metric, plus, minus, per []*column, host string, i int, seconds float64, gauge bool) (num, den float64, ok bool) {
-	if num, ok = sum(plus, host, i, m.Per != nil); !ok {
+func (x *Table) form(m *schemas.Metric, plus, minus, per []*column, host string, i int, seconds float64, gauge, ratio bool) (num, den float64, ok bool) {
+	if num, ok = x.sum(plus, host, i, m.Per != nil); !ok {
 		return 0, 0, false
 	}
-	less, ok := sum(minus, host, i, false)
+	less, ok := x.sum(minus, host, i, false)
 	if !ok {
 		return 0, 0, false
 	}
@@ -209,10 +209,13 @@ func form(m *schemas.Metric, plus, minus, per []*column, host string, i int, sec
 	den = seconds
 	switch {
 	case m.Per != nil:
-		if den, ok = sum(per, host, i, true); !ok {
+		if den, ok = x.sum(per, host, i, true); !ok {
 			return 0, 0, false
 		}
-		if gauge { // a mean latency counts as often as there were operations
+		switch {
+		case ratio: // a level of a level: both over the interval
+			num, den = num*seconds, den*seconds
+		case gauge: // a mean latency counts as often as there were operations
 			num *= den
 		}
 	case gauge:
@@ -221,9 +224,9 @@ func form(m *schemas.Metric, plus, minus, per []*column, host string, i int, sec
 	return num, den, true
 }
 
-// gauge reports whether the metric's numerator is a level.
-func (x *Table) gauge(m *schemas.Metric) bool {
-	return x.Schema.Columns[x.Schema.Column(m.Plus[0])].Kind == schemas.Gauge
+// gauge reports whether the named columns are levels.
+func (x *Table) gauge(names []string) bool {
+	return len(names) > 0 && x.Schema.Columns[x.Schema.Column(names[0])].Kind == schemas.Gauge
 }
 
 func (x *Table) cols(names []string) []*column {
@@ -236,8 +239,8 @@ func (x *Table) cols(names []string) []*column {
 
 // sum adds the columns of row i. ok is false if one of them is null, but for what a
 // kernel lacks altogether and what retreats to null: both are left out. In a share a
-// negative increment, as of iowait, counts as 0.
-func sum(cols []*column, host string, i int, share bool) (total float64, ok bool) {
+// negative increment, as of iowait, counts as 0. A counter that took turns is scaled.
+func (x *Table) sum(cols []*column, host string, i int, share bool) (total float64, ok bool) {
 	counted := 0
 	for _, c := range cols {
 		if c.Null(i) {
@@ -252,6 +255,11 @@ func sum(cols []*column, host string, i int, share bool) (total float64, ok bool
 		} else {
 			v = float64(c.Ints[i])
 		}
+		scale, ok := x.scale(c.def, i)
+		if !ok {
+			return 0, false
+		}
+		v *= scale
 		if share && v < 0 && c.def.Retreats != "" {
 			v = 0
 		}
@@ -259,6 +267,29 @@ func sum(cols []*column, host string, i int, share bool) (total float64, ok bool
 		counted++
 	}
 	return total, counted > 0 || len(cols) == 0
+}
+
+// scale returns what brings a counter's increment in row i to what it would have been
+// without turns. ok is false if that is not known: it had none in the interval.
+func (x *Table) scale(c *schemas.Column, i int) (factor float64, ok bool) {
+	if c.Running == "" {
+		return 1, true
+	}
+	enabled, running := x.columns[c.Enabled], x.columns[c.Running]
+	if enabled.Null(i) || running.Null(i) || running.Ints[i] <= 0 {
+		return 0, false
+	}
+	return float64(enabled.Ints[i]) / float64(running.Ints[i]), true
+}
+
+// turns returns the columns that scale those of a metric.
+func (x *Table) turns(m *schemas.Metric) (names []string) {
+	for _, name := range slices.Concat(m.Plus, m.Minus, m.Per) {
+		if c := &x.Schema.Columns[x.Schema.Column(name)]; c.Running != "" {
+			names = append(names, c.Enabled, c.Running)
+		}
+	}
+	return names
 }
 
 // total adds a host's devices tick by tick. A tick's value is known if one device's is:

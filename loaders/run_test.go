@@ -333,6 +333,61 @@ func TestGauges(t *testing.T) {
 	}
 }
 
+// A level of a level is the mean of the one over the mean of the other, whatever the
+// intervals; of nothing it is unknown.
+func TestRatioOfGauges(t *testing.T) {
+	l := newLab(t)
+	mem := func(at, total, free, swap int64) hostTick {
+		return read("h", at, &schemas.Memory, row{v: map[string]int64{"huge_pages_total": total, "huge_pages_free": free, "swap_total_bytes": swap, "swap_free_bytes": swap}})
+	}
+	r := l.make(run{system: "s", scenario: "c", ticks: []hostTick{mem(0, 10, 9, 0), mem(1, 10, 5, 0), mem(4, 30, 24, 7)}})
+	x := l.table(r, &schemas.Memory)
+	l.want("huge pages", l.values(x, "h", "", "huge_pages_used_pct"), "- 50.00 20.00")
+	l.want("swap", l.values(x, "h", "", "swap_used_pct"), "- - 0.00")
+	s := series(t, x, metric(t, &schemas.Memory, "huge_pages_used_pct"), "h", "")
+	if num, den := s.Num[1]+s.Num[2], s.Den[1]+s.Den[2]; num != 100*(5+3*6) || den != 10+3*30 {
+		t.Errorf("over the window %v of %v", num, den)
+	}
+}
+
+// Pages scanned and reclaimed are those of who did it, whom an older kernel may lack.
+func TestEfficiencyOfReclaim(t *testing.T) {
+	l := newLab(t)
+	scan := func(at, kswapd, direct, stealKswapd, stealDirect int64) hostTick {
+		return read("h", at, &schemas.Paging, row{v: map[string]int64{"pgscan_kswapd": kswapd, "pgscan_direct": direct,
+			"pgsteal_kswapd": stealKswapd, "pgsteal_direct": stealDirect}})
+	}
+	r := l.make(run{system: "s", scenario: "c", ticks: []hostTick{scan(0, 0, 0, 0, 0), scan(1, 130000, 900, 65000, 450), scan(2, 130000, 900, 65000, 450)}})
+	x := l.table(r, &schemas.Paging)
+	l.want("scanned", l.values(x, "h", "", "pgscan_per_s"), "- 130900.00 0.00")
+	l.want("reclaimed", l.values(x, "h", "", "pgsteal_per_s"), "- 65450.00 0.00")
+	l.want("efficiency", l.values(x, "h", "", "vmeff_pct"), "- 50.00 -")
+}
+
+// Discards count among a disk's requests where the kernel tells of them.
+func TestRequestsOfADisk(t *testing.T) {
+	l := newLab(t)
+	disk := func(at, n int64, discards bool) hostTick {
+		v := map[string]int64{"reads": 10 * n, "read_bytes": 40960 * n, "read_ns": 20e6 * n, "writes": 20 * n, "write_bytes": 20480 * n, "write_ns": 40e6 * n}
+		if discards {
+			maps.Copy(v, map[string]int64{"discards": 10 * n, "discard_bytes": 102400 * n, "discard_ns": 100e6 * n})
+		}
+		return read("h", at, &schemas.Disk, row{"sda", v})
+	}
+	for discards, want := range map[bool][3]string{true: {"- 40.00", "- 4096.00", "- 0.0040"}, false: {"- 30.00", "- 2048.00", "- 0.0020"}} {
+		r := l.make(run{system: "s", scenario: fmt.Sprintf("c%v", discards), ticks: []hostTick{disk(0, 0, discards), disk(1, 1, discards)}})
+		x := l.table(r, &schemas.Disk)
+		l.want("tps", l.values(x, "h", "sda", "tps"), want[0])
+		l.want("size", l.values(x, "h", "sda", "areq_bytes"), want[1])
+		s := series(t, x, metric(t, &schemas.Disk, "await_s"), "h", "sda")
+		v, ok := s.Value(1)
+		l.want("await", fmt.Sprintf("- %.4f", v), want[2])
+		if !ok {
+			t.Error("await is unknown")
+		}
+	}
+}
+
 // A zero is a zero and a null is a null, and times are microseconds of UTC.
 func TestZerosNullsAndTimes(t *testing.T) {
 	l := newLab(t)

@@ -11,7 +11,7 @@ import (
 // fixtureTick returns a real host's tick.
 func fixtureTick(tb testing.TB) *schemas.Tick {
 	tb.Helper()
-	sources, _, err := procfs.Sources("../collector/procfs/testdata/vm-6.18", collector.Now)
+	sources, _, err := procfs.Sources("../collector/procfs/testdata/vm-6.18", collector.Now, procfs.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -73,6 +73,9 @@ type End struct {
 	Refused []Range `json:"refused,omitempty"`
 	// Missed are ticks that were never taken.
 	Missed int64 `json:"missed,omitempty"`
+	// Cut says that the producer was killed, and another one says its end: LastSeq is
+	// the last tick that its log knows of.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // Range is an inclusive range of sequence numbers.

@@ -30,6 +30,8 @@ type ColumnDescription struct {
 	Kind      string    `json:"kind"`
 	Metric    string    `json:"metric,omitempty"`
 	Direction Direction `json:"direction,omitempty"`
+	Enabled   string    `json:"enabled,omitempty"`
+	Running   string    `json:"running,omitempty"`
 	Sar       string    `json:"sar,omitempty"`
 	Help      string    `json:"help"`
 }
@@ -39,7 +41,7 @@ func (t *Table) Describe() Description {
 	d := Description{Table: t.Name, Version: t.Version, Device: t.Device}
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		cd := ColumnDescription{Name: c.Name, Unit: c.Unit, Kind: c.Kind.String(), Sar: c.Sar, Help: c.Help}
+		cd := ColumnDescription{Name: c.Name, Unit: c.Unit, Kind: c.Kind.String(), Enabled: c.Enabled, Running: c.Running, Sar: c.Sar, Help: c.Help}
 		if m, ok := t.metric(c); ok {
 			cd.Metric, cd.Direction = m.Name, m.Better
 		}
@@ -164,18 +166,27 @@ func (t *Table) Formula(m *Metric) string {
 	for _, c := range m.Minus {
 		f += " - " + c
 	}
-	switch gauge := t.Columns[t.Column(m.Plus[0])].Kind == Gauge; {
+	level := func(columns []string) bool {
+		return len(columns) > 0 && t.Columns[t.Column(columns[0])].Kind == Gauge
+	}
+	per := strings.Join(m.Per, " + ")
+	switch gauge := level(m.Plus); {
 	case gauge && m.Per == nil:
 		f = "mean of (" + f + "), weighted by interval"
+	case level(m.Per):
+		f = "mean of (" + f + ") / mean of (" + per + "), weighted by interval"
 	case gauge:
-		f = "mean of (" + f + "), weighted by " + strings.Join(m.Per, " + ")
+		f = "mean of (" + f + "), weighted by " + per
 	case m.Per == nil:
 		f = "sum(" + f + ") / seconds"
 	default:
-		f = "sum(" + f + ") / sum(" + strings.Join(m.Per, " + ") + ")"
+		f = "sum(" + f + ") / sum(" + per + ")"
 	}
 	if m.Factor != 0 {
 		f += fmt.Sprintf(" * %g", m.Factor)
+	}
+	if c := &t.Columns[t.Column(m.Plus[0])]; c.Running != "" {
+		f += fmt.Sprintf(", counts scaled by %s / %s", c.Enabled, c.Running)
 	}
 	return f
 }

@@ -39,6 +39,8 @@ type Manifest struct {
 	Hosts      []Host            `json:"hosts"`
 	Producers  []ProducerAccount `json:"producers"`
 	Tables     []TableFile       `json:"tables"`
+	// Outputs are what tools printed, in tool-output.
+	Outputs []OutputFile `json:"outputs,omitempty"`
 	// Quality counts table quality's rows by reason.
 	Quality map[string]int64 `json:"quality"`
 	// Stream says from which stream the run was read.
@@ -84,7 +86,11 @@ type ProducerAccount struct {
 	Epoch int64  `json:"epoch"`
 	Kind  string `json:"kind"`
 	// Ended says that the producer said its last word; without it Expected is null.
-	Ended    bool   `json:"ended"`
+	Ended bool `json:"ended"`
+	// Cut says that it was killed, and its successor said the last word: what it took
+	// and could not log in its last moment is not in Expected, nor is it known how many
+	// ticks it missed before (its rows of table collector count them).
+	Cut      bool   `json:"cut,omitempty"`
 	Expected *int64 `json:"expected"`
 	Received int64  `json:"received"`
 	// Missing are the sequence numbers that never came; those the producer itself
@@ -105,6 +111,14 @@ type TableFile struct {
 	Rows    int64  `json:"rows"`
 	Bytes   int64  `json:"bytes"`
 	SHA256  string `json:"sha256"`
+}
+
+// OutputFile is a file in the run folder's tool-output.
+type OutputFile struct {
+	Name   string `json:"name"`
+	Host   string `json:"host"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
 }
 
 // DecodeManifest returns the manifest of a manifest.json; one of another version is an

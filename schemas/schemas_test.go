@@ -45,7 +45,7 @@ func TestEveryTableFollowsTheRules(t *testing.T) {
 					t.Errorf("%s is not found", c.Name)
 				}
 				for suffix, unit := range unitSuffix {
-					if strings.HasSuffix(c.Name, suffix) && c.Unit != unit {
+					if strings.HasSuffix(c.Name, suffix) && !strings.HasSuffix(c.Name, "_per_s") && c.Unit != unit {
 						t.Errorf("%s has unit %q", c.Name, c.Unit)
 					}
 				}
@@ -61,6 +61,16 @@ func TestEveryTableFollowsTheRules(t *testing.T) {
 				}
 				if !slices.Contains([]string{"", "signed", "null"}, c.Retreats) || c.Retreats != "" && !c.Kind.Cumulative() {
 					t.Errorf("%s retreats %q", c.Name, c.Retreats)
+				}
+				for _, name := range []string{c.Enabled, c.Running} {
+					if (name == "") != (c.Running == "") {
+						t.Errorf("%s is enabled %q, running %q", c.Name, c.Enabled, c.Running)
+					} else if name != "" {
+						x := table.Columns[table.Column(name)]
+						if _, ok := table.metric(&x); ok || x.Kind != Counter || x.Unit != "ns" || x.Running != "" || !c.Kind.Cumulative() {
+							t.Errorf("%s takes turns by %s", c.Name, name)
+						}
+					}
 				}
 				if !table.Typed && (c.Float || c.Kind == Text || c.Kind == Histogram || c.Kind == Amount) {
 					t.Errorf("%s is no integer, and its table travels as such", c.Name)
@@ -114,6 +124,10 @@ func TestMetricsOfColumns(t *testing.T) {
 		{&Net, "rx_bytes_per_s", "B/s", "sum(rx_bytes) / seconds"},
 		{&Net, "rx_packets_per_s", "1/s", "sum(rx_packets) / seconds"},
 		{&Memory, "used_bytes", "B", "mean of (total_bytes - available_bytes), weighted by interval"},
+		{&Memory, "commit_pct", "%", "mean of (committed_bytes) / mean of (total_bytes + swap_total_bytes), weighted by interval * 100"},
+		{&Perf, "context_switches_per_s", "1/s", "sum(context_switches) / seconds, counts scaled by software_enabled_ns / software_running_ns"},
+		{&Perf, "ghz", "GHz", "sum(cycles) / sum(core_enabled_ns), counts scaled by core_enabled_ns / core_running_ns"},
+		{&Perf, "core_running_pct", "%", "sum(core_running_ns) / sum(core_enabled_ns) * 100"},
 		{&Workload, "latency_mean", "s", "mean of (latency_mean_s), weighted by operations"},
 		{&Workload, "latency_p99_9", "s", "quantile 0.999 of the merged latency_hist"},
 	} {
@@ -121,6 +135,9 @@ func TestMetricsOfColumns(t *testing.T) {
 		if !ok || m.Unit != tt.unit || tt.table.Formula(&m) != tt.forms {
 			t.Errorf("%s: %v %q %s", tt.name, ok, m.Unit, tt.table.Formula(&m))
 		}
+	}
+	if m, ok := Perf.Metric("core_running_ns_per_s"); ok {
+		t.Errorf("the time of turns is a metric: %+v", m)
 	}
 	if m, ok := Disk.Metric("io_pct"); !ok || m.Factor != 100e-9 || m.Per != nil {
 		t.Errorf("io_pct: %+v", m)

@@ -34,9 +34,11 @@ const (
 	// Histogram is an HdrHistogram of the row's interval, in nanoseconds, in the
 	// compressed V2 encoding.
 	Histogram
+	// Blob is bytes that nobody interprets.
+	Blob
 )
 
-var kindNames = [...]string{"counter", "share", "busy", "gauge", "amount", "text", "histogram"}
+var kindNames = [...]string{"counter", "share", "busy", "gauge", "amount", "text", "histogram", "blob"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -86,6 +88,11 @@ type Column struct {
 	// the negative increment and counts it as 0 in the whole (iowait, idle);
 	// "null" makes the increment null and leaves it out of the whole (steal).
 	Retreats string
+	// Enabled and Running name the counters of nanoseconds in which this one was to
+	// count and in which it did: it takes turns on its hardware with others. Metrics
+	// scale its increment by their quotient; it is unknown where it never had a turn. The
+	// two form no metric of their own.
+	Enabled, Running string
 	// Float marks a float64 column of a typed table.
 	Float bool
 	Sar   string // sar's or perf's name, "" where they have none
@@ -97,7 +104,7 @@ func (c *Column) Physical() Physical {
 	switch {
 	case c.Kind == Text:
 		return String
-	case c.Kind == Histogram:
+	case c.Kind == Histogram, c.Kind == Blob:
 		return Bytes
 	case c.Float || c.Div != 0:
 		return Float64
@@ -138,8 +145,12 @@ type Table struct {
 	// Sparse says that a column is meant for some of the devices only: that the others
 	// have none is no news.
 	Sparse bool
+	// Steps says that a device may bring its counters up to date less than once a tick.
+	Steps bool
 	// Typed tables travel as records with their own intervals, not as counters.
 	Typed bool
+	// Files says that the rows are pieces of files, which the run folder has as such.
+	Files bool
 	// NoTotal are prefixes of devices that a total over devices leaves out, since
 	// they are counted elsewhere too.
 	NoTotal []string
@@ -223,6 +234,9 @@ func (t *Table) metric(c *Column) (Metric, bool) {
 	}
 	switch c.Kind {
 	case Counter:
+		if slices.ContainsFunc(t.Columns, func(x Column) bool { return c.Name == x.Enabled || c.Name == x.Running }) {
+			return m, false
+		}
 		m.Name = c.Name + "_per_s"
 		m.Unit = c.Unit + "/s"
 		if c.Unit == "" {

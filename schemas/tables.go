@@ -1,15 +1,22 @@
 package schemas
 
 // Tables are all tables, in the order in which they are printed and written.
-var Tables = []*Table{&CPU, &Memory, &Disk, &Net, &Load, &Paging, &Pressure, &Perf, &PerfEvent, &Collector, &Workload, &Summary, &Quality}
+var Tables = []*Table{&CPU, &Memory, &Disk, &Net, &Load, &Paging, &Pressure,
+	&Kernel, &Interrupts, &InterruptsCPU, &InterruptCells, &Softnet, &Serial, &Filesystem, &NetProto, &NetProto6, &Sockets, &NFSClient, &NFSServer, &Swap, &Sched, &Perf, &PerfEvent,
+	&CPUFreq, &Temperature, &Fan, &Voltage, &Current, &Power, &Energy, &Battery, &NUMA, &HugePages, &USB, &FC, &InfiniBand, &EDAC, &Link, &Clock,
+	&Collector, &Workload, &Summary, &Output, &Quality}
 
 // CPU is one logical CPU at one tick: the cpuN lines of /proc/stat (proc_stat(5)),
 // in USER_HZ ticks since boot. The kernel's summary line is not kept: after a CPU
 // went away it falls, the sum over CPUs with known increments does not.
+//
+// Guest time is part of user time, as to the kernel and to sar -u (%user); sar -u ALL
+// takes it out (%usr), so that user_pct is %usr + %guest. sar -u counts interrupts and
+// softirqs as system time (%system), which is kernel_pct here; system_pct is -u ALL's %sys.
 var CPU = Table{Name: "cpu", Version: 2, Device: "cpu", Alike: true, Class: "cpu", Columns: []Column{
 	{Name: "user_ticks", Unit: "tick", Kind: Share, Sar: "%user", Help: "user mode, guest time included"},
 	{Name: "nice_ticks", Unit: "tick", Kind: Share, Sar: "%nice", Help: "user mode with low priority, guest_nice included"},
-	{Name: "system_ticks", Unit: "tick", Kind: Share, Sar: "%system", Help: "kernel mode"},
+	{Name: "system_ticks", Unit: "tick", Kind: Share, Sar: "%sys", Help: "kernel mode, without interrupts and softirqs"},
 	{Name: "idle_ticks", Unit: "tick", Kind: Share, Retreats: "signed", Sar: "%idle", Help: "idle; may go back by a few ticks on some kernels"},
 	{Name: "iowait_ticks", Unit: "tick", Kind: Share, Retreats: "signed", Sar: "%iowait", Help: "idle while a task waits for I/O; goes back on some kernels"},
 	{Name: "irq_ticks", Unit: "tick", Kind: Share, Sar: "%irq", Help: "servicing interrupts"},
@@ -21,7 +28,11 @@ var CPU = Table{Name: "cpu", Version: 2, Device: "cpu", Alike: true, Class: "cpu
 	{Name: "busy_pct", Unit: "%", Better: Lower, Factor: 100,
 		Plus: []string{"user_ticks", "nice_ticks", "system_ticks", "irq_ticks", "softirq_ticks"},
 		Per:  []string{"user_ticks", "nice_ticks", "system_ticks", "idle_ticks", "iowait_ticks", "irq_ticks", "softirq_ticks", "steal_ticks"},
-		Help: "work done: all but idle, iowait and steal"},
+		Sar:  "100 - %idle - %iowait - %steal", Help: "work done: all but idle, iowait and steal"},
+	{Name: "kernel_pct", Unit: "%", Better: None, Factor: 100,
+		Plus: []string{"system_ticks", "irq_ticks", "softirq_ticks"},
+		Per:  []string{"user_ticks", "nice_ticks", "system_ticks", "idle_ticks", "iowait_ticks", "irq_ticks", "softirq_ticks", "steal_ticks"},
+		Sar:  "%system", Help: "kernel mode, interrupts and softirqs included"},
 }, Help: "per CPU, from /proc/stat"}
 
 // Memory is /proc/meminfo (proc_meminfo(5)), its kB brought to bytes.
@@ -87,6 +98,18 @@ var Memory = Table{Name: "memory", Version: 2, Class: "memory", Columns: []Colum
 }, Derived: []Metric{
 	{Name: "used_bytes", Unit: "B", Better: Lower, Plus: []string{"total_bytes"}, Minus: []string{"available_bytes"},
 		Sar: "kbmemused", Help: "total less available, as sysstat counts it since 12.7.8"},
+	{Name: "memused_pct", Unit: "%", Better: Lower, Factor: 100, Plus: []string{"total_bytes"}, Minus: []string{"available_bytes"}, Per: []string{"total_bytes"},
+		Sar: "%memused", Help: "used_bytes, of total_bytes"},
+	{Name: "commit_pct", Unit: "%", Better: None, Factor: 100, Plus: []string{"committed_bytes"}, Per: []string{"total_bytes", "swap_total_bytes"},
+		Sar: "%commit", Help: "promised to processes, of memory and swap space; may exceed 100"},
+	{Name: "swap_used_bytes", Unit: "B", Better: Lower, Plus: []string{"swap_total_bytes"}, Minus: []string{"swap_free_bytes"},
+		Sar: "kbswpused", Help: "swap space in use"},
+	{Name: "swap_used_pct", Unit: "%", Better: Lower, Factor: 100, Plus: []string{"swap_total_bytes"}, Minus: []string{"swap_free_bytes"}, Per: []string{"swap_total_bytes"},
+		Sar: "%swpused", Help: "swap space in use; unknown without any"},
+	{Name: "huge_pages_used", Unit: "page", Better: None, Plus: []string{"huge_pages_total"}, Minus: []string{"huge_pages_free"},
+		Help: "pages of the pool in use"},
+	{Name: "huge_pages_used_pct", Unit: "%", Better: None, Factor: 100, Plus: []string{"huge_pages_total"}, Minus: []string{"huge_pages_free"}, Per: []string{"huge_pages_total"},
+		Sar: "%hugused", Help: "pages of the pool in use; unknown without any"},
 }, Help: "from /proc/meminfo"}
 
 // Disk is one block device: /proc/diskstats (Documentation/admin-guide/iostats.rst),
@@ -113,12 +136,15 @@ var Disk = Table{Name: "disk", Version: 2, Device: "disk", Class: "disk",
 		{Name: "flushes", Kind: Counter, Help: "flush requests completed; null before Linux 5.5"},
 		{Name: "flush_ns", Unit: "ns", Kind: Counter, Mul: 1e6, Help: "time of all flush requests, summed"},
 	}, Derived: []Metric{
-		{Name: "await_s", Unit: "s", Better: Lower, Factor: 1e-9, Plus: []string{"read_ns", "write_ns"}, Per: []string{"reads", "writes"}, Sar: "await", Help: "mean time of a read or write"},
+		{Name: "tps", Unit: "1/s", Better: None, Plus: []string{"reads", "writes", "discards"}, Sar: "tps", Help: "reads, writes and discards completed a second"},
+		{Name: "areq_bytes", Unit: "B", Better: None, Plus: []string{"read_bytes", "write_bytes", "discard_bytes"}, Per: []string{"reads", "writes", "discards"}, Sar: "areq-sz", Help: "mean size of a read, write or discard"},
+		{Name: "await_s", Unit: "s", Better: Lower, Factor: 1e-9, Plus: []string{"read_ns", "write_ns", "discard_ns"}, Per: []string{"reads", "writes", "discards"}, Sar: "await", Help: "mean time of a read, write or discard, as sysstat counts since 12.0"},
 		{Name: "queue_size", Better: None, Factor: 1e-9, Plus: []string{"weighted_io_ns"}, Sar: "aqu-sz", Help: "mean number of I/Os in the queue"},
 	}, Help: "per block device, from /proc/diskstats"}
 
-// Net is one network interface: /proc/net/dev (proc_pid_net(5)).
-var Net = Table{Name: "net", Version: 2, Device: "interface", Class: "net",
+// Net is one network interface: /proc/net/dev (proc_pid_net(5)), and what bounds it:
+// speed and duplex of /sys/class/net (Documentation/ABI/testing/sysfs-class-net).
+var Net = Table{Name: "net", Version: 2, Device: "interface", Steps: true, Class: "net",
 	NoTotal: []string{"lo"}, Columns: []Column{
 		{Name: "rx_bytes", Unit: "B", Kind: Counter, Sar: "rxkB/s", Help: "bytes received"},
 		{Name: "rx_packets", Kind: Counter, Sar: "rxpck/s", Help: "packets received"},
@@ -136,6 +162,8 @@ var Net = Table{Name: "net", Version: 2, Device: "interface", Class: "net",
 		{Name: "tx_collisions", Kind: Counter, Better: Lower, Sar: "coll/s", Help: "collisions"},
 		{Name: "tx_carrier", Kind: Counter, Better: Lower, Sar: "txcarr/s", Help: "carrier losses"},
 		{Name: "tx_compressed", Kind: Counter, Sar: "txcmp/s", Help: "compressed packets sent"},
+		{Name: "speed_bit_per_s", Unit: "bit/s", Kind: Gauge, Mul: 1e6, Source: "speed", Help: "the link's speed, null where the driver does not know it; read every 10 s and when the carrier changed"},
+		{Name: "full_duplex", Kind: Gauge, Source: "duplex", Help: "1: full duplex, 0: half; read as the speed is"},
 	}, Help: "per interface, from /proc/net/dev; totals leave lo out"}
 
 // Load is /proc/loadavg (proc_loadavg(5)) and procs_blocked of /proc/stat.
@@ -149,6 +177,10 @@ var Load = Table{Name: "load", Version: 1, Class: "load", Columns: []Column{
 }, Help: "from /proc/loadavg and /proc/stat"}
 
 // Paging is /proc/vmstat (proc_vmstat(5)); KiB brought to bytes.
+//
+// Pages scanned and reclaimed are counted twice by the kernel, by who did it and by
+// what they held; these are those by who did it. Before Linux 4.8 some were counted by
+// zone, allocstall still is: the column is their sum.
 var Paging = Table{Name: "paging", Version: 2, Class: "paging", Columns: []Column{
 	{Name: "pgpgin_bytes", Unit: "B", Kind: Counter, Source: "pgpgin", Mul: 1024, Sar: "pgpgin/s", Help: "paged in from disk"},
 	{Name: "pgpgout_bytes", Unit: "B", Kind: Counter, Source: "pgpgout", Mul: 1024, Sar: "pgpgout/s", Help: "paged out to disk"},
@@ -163,7 +195,7 @@ var Paging = Table{Name: "paging", Version: 2, Class: "paging", Columns: []Colum
 	{Name: "pgscan_kswapd", Unit: "page", Kind: Counter, Source: "pgscan_kswapd", Sar: "pgscank/s", Help: "pages scanned by kswapd"},
 	{Name: "pgscan_direct", Unit: "page", Kind: Counter, Source: "pgscan_direct", Sar: "pgscand/s", Help: "pages scanned by allocating tasks"},
 	{Name: "pgscan_khugepaged", Unit: "page", Kind: Counter, Source: "pgscan_khugepaged", Help: "pages scanned by khugepaged"},
-	{Name: "pgsteal_kswapd", Unit: "page", Kind: Counter, Source: "pgsteal_kswapd", Sar: "pgsteal/s", Help: "pages reclaimed by kswapd"},
+	{Name: "pgsteal_kswapd", Unit: "page", Kind: Counter, Source: "pgsteal_kswapd", Help: "pages reclaimed by kswapd"},
 	{Name: "pgsteal_direct", Unit: "page", Kind: Counter, Source: "pgsteal_direct", Help: "pages reclaimed by allocating tasks"},
 	{Name: "pgsteal_khugepaged", Unit: "page", Kind: Counter, Source: "pgsteal_khugepaged", Help: "pages reclaimed by khugepaged"},
 	{Name: "slabs_scanned", Kind: Counter, Source: "slabs_scanned", Help: "slab objects scanned"},
@@ -177,6 +209,62 @@ var Paging = Table{Name: "paging", Version: 2, Class: "paging", Columns: []Colum
 	{Name: "workingset_refault_anon", Unit: "page", Kind: Counter, Source: "workingset_refault_anon", Help: "anonymous pages faulted back soon after eviction"},
 	{Name: "workingset_refault_file", Unit: "page", Kind: Counter, Source: "workingset_refault_file", Help: "file pages read back soon after eviction"},
 	{Name: "oom_kill", Kind: Counter, Source: "oom_kill", Better: Lower, Help: "processes killed for want of memory"},
+	{Name: "pgscan_proactive", Unit: "page", Kind: Counter, Source: "pgscan_proactive", Help: "pages scanned since user space asked for it; null on older kernels"},
+	{Name: "pgsteal_proactive", Unit: "page", Kind: Counter, Source: "pgsteal_proactive", Help: "pages reclaimed since user space asked for it; null on older kernels"},
+	{Name: "allocstall", Kind: Counter, Source: "allocstall", Better: Lower, Help: "allocations that had to reclaim memory themselves"},
+	{Name: "pageoutrun", Kind: Counter, Source: "pageoutrun", Help: "times that kswapd ran"},
+	{Name: "kswapd_low_wmark_hit_quickly", Kind: Counter, Source: "kswapd_low_wmark_hit_quickly", Help: "times that free memory fell below the low mark soon after kswapd"},
+	{Name: "kswapd_high_wmark_hit_quickly", Kind: Counter, Source: "kswapd_high_wmark_hit_quickly", Help: "times that free memory fell below the high mark soon after kswapd"},
+	{Name: "pginodesteal", Unit: "page", Kind: Counter, Source: "pginodesteal", Help: "pages reclaimed with their inodes by allocating tasks"},
+	{Name: "kswapd_inodesteal", Unit: "page", Kind: Counter, Source: "kswapd_inodesteal", Help: "pages reclaimed with their inodes by kswapd"},
+	{Name: "pgrotated", Unit: "page", Kind: Counter, Source: "pgrotated", Help: "pages moved to the end of the inactive list after write-back"},
+	{Name: "drop_pagecache", Kind: Counter, Source: "drop_pagecache", Help: "times that somebody dropped the page cache"},
+	{Name: "drop_slab", Kind: Counter, Source: "drop_slab", Help: "times that somebody dropped dentries and inodes"},
+	{Name: "nr_dirtied", Unit: "page", Kind: Counter, Source: "nr_dirtied", Help: "pages made dirty"},
+	{Name: "nr_written", Unit: "page", Kind: Counter, Source: "nr_written", Help: "pages written back"},
+	{Name: "nr_dirty_threshold", Unit: "page", Kind: Gauge, Source: "nr_dirty_threshold", Help: "dirty pages at which writers are held back"},
+	{Name: "nr_dirty_background_threshold", Unit: "page", Kind: Gauge, Source: "nr_dirty_background_threshold", Help: "dirty pages at which write-back begins"},
+	{Name: "nr_vmscan_write", Unit: "page", Kind: Counter, Source: "nr_vmscan_write", Better: Lower, Help: "pages written by reclaim"},
+	{Name: "nr_vmscan_immediate_reclaim", Unit: "page", Kind: Counter, Source: "nr_vmscan_immediate_reclaim", Help: "dirty pages that reclaim met and marked to be freed after write-back"},
+	{Name: "workingset_activate_anon", Unit: "page", Kind: Counter, Source: "workingset_activate_anon", Help: "anonymous pages active at once when faulted back"},
+	{Name: "workingset_activate_file", Unit: "page", Kind: Counter, Source: "workingset_activate_file", Help: "file pages active at once when read back"},
+	{Name: "workingset_restore_anon", Unit: "page", Kind: Counter, Source: "workingset_restore_anon", Better: Lower, Help: "anonymous pages of the working set that were evicted and came back"},
+	{Name: "workingset_restore_file", Unit: "page", Kind: Counter, Source: "workingset_restore_file", Better: Lower, Help: "file pages of the working set that were evicted and came back"},
+	{Name: "compact_success", Kind: Counter, Source: "compact_success", Help: "compactions that made a large page free"},
+	{Name: "compact_migrate_scanned", Unit: "page", Kind: Counter, Source: "compact_migrate_scanned", Help: "pages scanned to be moved"},
+	{Name: "compact_free_scanned", Unit: "page", Kind: Counter, Source: "compact_free_scanned", Help: "pages scanned for a free place"},
+	{Name: "compact_daemon_wake", Kind: Counter, Source: "compact_daemon_wake", Help: "times that kcompactd ran"},
+	{Name: "pgmigrate_success", Unit: "page", Kind: Counter, Source: "pgmigrate_success", Help: "pages moved"},
+	{Name: "pgmigrate_fail", Unit: "page", Kind: Counter, Source: "pgmigrate_fail", Help: "pages that could not be moved"},
+	{Name: "thp_split_page", Kind: Counter, Source: "thp_split_page", Help: "huge pages split into small ones"},
+	{Name: "thp_split_pmd", Kind: Counter, Source: "thp_split_pmd", Help: "mappings of huge pages split"},
+	{Name: "thp_deferred_split_page", Kind: Counter, Source: "thp_deferred_split_page", Help: "huge pages put on the list to be split"},
+	{Name: "thp_collapse_alloc_failed", Kind: Counter, Source: "thp_collapse_alloc_failed", Help: "huge pages that khugepaged could not allocate"},
+	{Name: "thp_swpout", Kind: Counter, Source: "thp_swpout", Help: "huge pages swapped out whole"},
+	{Name: "thp_swpout_fallback", Kind: Counter, Source: "thp_swpout_fallback", Help: "huge pages split to be swapped out"},
+	{Name: "numa_hit", Unit: "page", Kind: Counter, Source: "numa_hit", Help: "pages allocated on the node that was wanted"},
+	{Name: "numa_miss", Unit: "page", Kind: Counter, Source: "numa_miss", Better: Lower, Help: "pages allocated on a node though another was wanted"},
+	{Name: "numa_local", Unit: "page", Kind: Counter, Source: "numa_local", Help: "pages allocated on the node of the task"},
+	{Name: "numa_other", Unit: "page", Kind: Counter, Source: "numa_other", Help: "pages allocated on another node than the task's"},
+	{Name: "numa_pte_updates", Kind: Counter, Source: "numa_pte_updates", Help: "page table entries that NUMA balancing made fault"},
+	{Name: "numa_hint_faults_local", Kind: Counter, Source: "numa_hint_faults_local", Help: "NUMA balancing faults on the task's own node"},
+	{Name: "pgpromote_success", Unit: "page", Kind: Counter, Source: "pgpromote_success", Sar: "pgprom/s", Help: "pages moved to a faster memory tier"},
+	{Name: "pgdemote_kswapd", Unit: "page", Kind: Counter, Source: "pgdemote_kswapd", Help: "pages moved to a slower memory tier by kswapd"},
+	{Name: "pgdemote_direct", Unit: "page", Kind: Counter, Source: "pgdemote_direct", Help: "pages moved to a slower memory tier by allocating tasks"},
+	{Name: "pgdemote_khugepaged", Unit: "page", Kind: Counter, Source: "pgdemote_khugepaged", Help: "pages moved to a slower memory tier by khugepaged"},
+	{Name: "swap_ra", Unit: "page", Kind: Counter, Source: "swap_ra", Help: "pages read ahead from swap"},
+	{Name: "swap_ra_hit", Unit: "page", Kind: Counter, Source: "swap_ra_hit", Help: "pages read ahead from swap that were used"},
+	{Name: "zswpin", Unit: "page", Kind: Counter, Source: "zswpin", Help: "pages taken back from zswap"},
+	{Name: "zswpout", Unit: "page", Kind: Counter, Source: "zswpout", Help: "pages put into zswap"},
+	{Name: "balloon_inflate", Unit: "page", Kind: Counter, Source: "balloon_inflate", Help: "pages given to the hypervisor"},
+	{Name: "balloon_deflate", Unit: "page", Kind: Counter, Source: "balloon_deflate", Help: "pages taken back from the hypervisor"},
+	{Name: "direct_map_level2_splits", Kind: Counter, Source: "direct_map_level2_splits", Help: "2 MiB mappings of kernel memory split"},
+	{Name: "direct_map_level3_splits", Kind: Counter, Source: "direct_map_level3_splits", Help: "1 GiB mappings of kernel memory split"},
+}, Derived: []Metric{
+	{Name: "pgscan_per_s", Unit: "page/s", Better: None, Plus: []string{"pgscan_kswapd", "pgscan_direct", "pgscan_khugepaged", "pgscan_proactive"}, Help: "pages scanned by all"},
+	{Name: "pgsteal_per_s", Unit: "page/s", Better: None, Plus: []string{"pgsteal_kswapd", "pgsteal_direct", "pgsteal_khugepaged", "pgsteal_proactive"}, Sar: "pgsteal/s", Help: "pages reclaimed by all"},
+	{Name: "vmeff_pct", Unit: "%", Better: Higher, Factor: 100, Plus: []string{"pgsteal_kswapd", "pgsteal_direct", "pgsteal_khugepaged", "pgsteal_proactive"},
+		Per: []string{"pgscan_kswapd", "pgscan_direct", "pgscan_khugepaged", "pgscan_proactive"}, Sar: "%vmeff", Help: "pages reclaimed, of those scanned; unknown while none are"},
 }, Help: "from /proc/vmstat"}
 
 // Pressure is /proc/pressure (Documentation/accounting/psi.rst), one row a resource.
@@ -188,13 +276,14 @@ var Pressure = Table{Name: "pressure", Version: 2, Device: "resource", NoTotal: 
 }, Help: "per resource, from /proc/pressure"}
 
 // Collector is the collector's own cost: one row for the process, one a source.
-var Collector = Table{Name: "collector", Version: 1, Device: "part", NoTotal: []string{""}, PerEpoch: true, Sparse: true, Class: "collector", Columns: []Column{
+var Collector = Table{Name: "collector", Version: 2, Device: "part", NoTotal: []string{""}, PerEpoch: true, Sparse: true, Class: "collector", Columns: []Column{
 	{Name: "cpu_ns", Unit: "ns", Kind: Busy, Help: "CPU time of the whole collecting process, user and system (row \"process\")"},
 	{Name: "rss_bytes", Unit: "B", Kind: Gauge, Help: "resident memory of the process (row \"process\")"},
 	{Name: "late_ns", Unit: "ns", Kind: Gauge, Help: "how long after it was due the tick began (row \"process\")"},
 	{Name: "missed_ticks", Unit: "tick", Kind: Counter, Help: "ticks not taken since they could not begin within their second (row \"process\")"},
-	{Name: "refused_ticks", Unit: "tick", Kind: Counter, Help: "ticks taken and lost since no more unacknowledged ones fit into memory (row \"process\")"},
+	{Name: "refused_ticks", Unit: "tick", Kind: Counter, Help: "ticks taken and lost since no more unacknowledged ones fit into log or memory (row \"process\")"},
 	{Name: "unacked_bytes", Unit: "B", Kind: Gauge, Help: "encoded ticks that wait for the server's word (row \"process\")"},
+	{Name: "log_bytes", Unit: "B", Kind: Gauge, Help: "size of the write-ahead log on this host's disk (row \"process\"); null without one"},
 	{Name: "sample_ns", Unit: "ns", Kind: Gauge, Help: "how long reading the source took (row of a source)"},
 	{Name: "failed", Kind: Counter, Help: "readings of the source that failed (row of a source)"},
 }, Help: "what measuring costs"}
@@ -250,6 +339,29 @@ var Summary = Table{Name: "summary", Version: 1, Typed: true, Class: "summary", 
 	{Name: "hist", Unit: "ns", Kind: Histogram, Help: "HdrHistogram behind it, compressed V2"},
 	{Name: "source", Kind: Text, Help: "who says so"},
 }, Help: "one row a metric and phase; never trimmed again"}
+
+// Output is what tools printed, byte for byte, in pieces: the run folder has them as
+// files in tool-output. Those of one name are joined in the order of their ticks.
+var Output = Table{Name: "output", Version: 1, Typed: true, Files: true, Class: "output", Columns: []Column{
+	{Name: "name", Kind: Text, Help: "the file's name, without folders"},
+	{Name: "data", Kind: Blob, Help: "its next bytes"},
+}, Help: "what tools printed; becomes files in tool-output"}
+
+// OutputPiece is how large a piece of a file may be: small beside a server's limit.
+const OutputPiece = 256 << 10
+
+// OutputRows returns a file's rows, all stamped alike.
+func OutputRows(wallNS, bootNS int64, name string, data []byte) []Row {
+	var rows []Row
+	for first := true; first || len(data) > 0; first = false {
+		n := min(len(data), OutputPiece)
+		r := NewRow(&Output, wallNS, bootNS, 0)
+		r.SetText("name", name)
+		r.SetBytes("data", data[:n])
+		rows, data = append(rows, r), data[n:]
+	}
+	return rows
+}
 
 // Quality lists all that is not as it should be, so that nothing is lost by the
 // conversion of readings to increments.

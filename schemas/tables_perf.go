@@ -73,7 +73,7 @@ func (g *PerfGroup) RunningColumn() string { return g.Name + "_running_ns" }
 var Perf = Table{Name: "perf", Version: 1, Device: "cpu", PerEpoch: true, Sparse: true, Alike: true, Class: "perf",
 	Columns: perfColumns(), Derived: []Metric{
 		{Name: "ipc", Plus: []string{"instructions"}, Per: []string{"cycles"}, Better: None, Sar: "insn per cycle", Help: "instructions per cycle"},
-		{Name: "ghz", Unit: "GHz", Plus: []string{"cycles"}, Per: []string{"core_running_ns"}, Better: None, Sar: "GHz", Help: "cycles a nanosecond, a mean over the CPUs: halted time counts as 0"},
+		{Name: "ghz", Unit: "GHz", Plus: []string{"cycles"}, Per: []string{"core_enabled_ns"}, Better: None, Sar: "GHz", Help: "cycles a nanosecond, a mean over the CPUs: halted time counts as 0"},
 		{Name: "cache_miss_pct", Unit: "%", Factor: 100, Plus: []string{"cache_misses"}, Per: []string{"cache_references"}, Better: Lower, Sar: "of all cache refs", Help: "accesses that missed the cache, of all"},
 		{Name: "cache_mpki", Factor: 1000, Plus: []string{"cache_misses"}, Per: []string{"instructions"}, Better: Lower, Help: "cache misses per 1000 instructions"},
 		{Name: "branch_miss_pct", Unit: "%", Factor: 100, Plus: []string{"branch_misses"}, Per: []string{"branches"}, Better: Lower, Sar: "of all branches", Help: "branches predicted wrongly, of all"},
@@ -93,7 +93,7 @@ var Perf = Table{Name: "perf", Version: 1, Device: "cpu", PerEpoch: true, Sparse
 var PerfEvent = Table{Name: "perf_event", Version: 1, Device: "event", NoTotal: []string{""}, PerEpoch: true, Sparse: true, Class: "perf", Columns: []Column{
 	{Name: "enabled_ns", Unit: "ns", Help: "time in which the event was to be counted, summed over CPUs"},
 	{Name: "running_ns", Unit: "ns", Help: "the part of it in which it was counted"},
-	{Name: "count", Sar: "counts", Help: "what was counted, not scaled"},
+	{Name: "count", Enabled: "enabled_ns", Running: "running_ns", Sar: "counts", Help: "what was counted, not scaled"},
 }, Derived: []Metric{running("")}, Help: "per event, from perf_event_open(2)"}
 
 func perfColumns() (out []Column) {
@@ -102,7 +102,10 @@ func perfColumns() (out []Column) {
 		out = append(out,
 			Column{Name: g.EnabledColumn(), Unit: "ns", Help: "time in which group " + g.Name + " was to be counted"},
 			Column{Name: g.RunningColumn(), Unit: "ns", Help: "the part of it in which it was counted"})
-		out = append(out, g.Events...)
+		for _, c := range g.Events {
+			c.Enabled, c.Running = g.EnabledColumn(), g.RunningColumn()
+			out = append(out, c)
+		}
 	}
 	return out
 }

@@ -16,6 +16,7 @@ func TestPerfColumnsFollowTheGroups(t *testing.T) {
 			i++
 		}
 		for _, c := range g.Events {
+			c.Enabled, c.Running = g.Name+"_enabled_ns", g.Name+"_running_ns"
 			if Perf.Columns[i] != c || c.Source == "" || c.Sar != "" && c.Sar != c.Source {
 				t.Errorf("column %d is %+v, want %+v", i, Perf.Columns[i], c)
 			}

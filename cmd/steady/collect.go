@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ type collectFlags struct {
 	roles                        []string
 	interval, duration           time.Duration
 	pending                      int64
+	wal                          string
+	walBytes                     int64
+	deliver                      bool
 }
 
 func (a *app) collect() *cobra.Command {
@@ -37,7 +41,15 @@ func (a *app) collect() *cobra.Command {
 		Long: `Samples this host and publishes each tick to the nats-server at --nats, where steady
 ingest makes a run folder of it. Hosts that give the same names and --run-number
 collect into the same run; it is over when --hosts hosts have ended. A collector that
-is started again joins the run it was in.`,
+is started again joins the run it was in.
+
+What the server has not acknowledged is kept in the directory --wal, so that neither a
+server that is away nor a killed collector costs a tick, and a power cut at most those
+of the last second: the next steady collect on the directory delivers what is in it,
+of other runs too; --deliver does that and nothing else. Without --wal the directory
+is wal in $STATE_DIRECTORY (of systemd), else in steady in $XDG_STATE_HOME, else in
+/var/lib/steady (root) or ~/.local/state/steady. A second collector on a host needs one
+of its own; --wal none keeps all in memory.`,
 		Args: args(0),
 		RunE: func(c *cobra.Command, _ []string) error { return a.runCollect(c.Context(), n, f) },
 	}
@@ -52,7 +64,10 @@ is started again joins the run it was in.`,
 	fl.StringSliceVar(&f.roles, "role", []string{"sut"}, "sut, load or both")
 	fl.DurationVar(&f.interval, "interval", time.Second, "time between ticks")
 	fl.DurationVar(&f.duration, "duration", 0, "how long (default: until SIGINT)")
-	fl.Int64Var(&f.pending, "pending-bytes", bus.DefaultPending, "memory for ticks that the server has not acknowledged")
+	fl.StringVar(&f.wal, "wal", "", "directory of the write-ahead log, or none (default: see above)")
+	fl.Int64Var(&f.walBytes, "wal-bytes", bus.DefaultLogBytes, "limit of the write-ahead log; a full one refuses ticks, and counts them")
+	fl.Int64Var(&f.pending, "pending-bytes", bus.DefaultPending, "limit of the memory for ticks that the server has not acknowledged, with --wal none")
+	fl.BoolVar(&f.deliver, "deliver", false, "take no samples, only deliver what --wal has, and end")
 	return c
 }
 
@@ -69,6 +84,8 @@ func (f *collectFlags) check() error {
 		return usage("--run-number %d: want 1 to 9999", f.number)
 	case f.hosts < 1:
 		return usage("--hosts %d: want 1 or more", f.hosts)
+	case f.walBytes < 1<<20:
+		return usage("--wal-bytes %d: want 1048576 or more", f.walBytes)
 	}
 	if err := errors.Join(schemas.CheckName("--experiment", f.experiment), schemas.CheckName("--system", f.system), schemas.CheckName("--scenario", f.scenario)); err != nil {
 		return usage("%w", err)
@@ -89,15 +106,89 @@ func thisHost(name string, roles []string) (campaign.Host, error) {
 		return campaign.Host{}, err
 	}
 	return campaign.Host{Name: name, Roles: roles, BootID: id, Facts: campaign.Facts(),
-		Sources: func() ([]collector.Source, map[string]string, error) { return procfs.Sources("/", collector.Now) }}, nil
+		Sources: func() ([]collector.Source, map[string]string, error) {
+			return procfs.Sources("/", collector.Now, procfs.Options{})
+		}}, nil
+}
+
+// noWAL as --wal keeps all in memory.
+const noWAL = "none"
+
+// openLog opens the write-ahead log; nil: there shall be none.
+func (a *app) openLog(f collectFlags) (*bus.Log, error) {
+	if f.wal == noWAL {
+		return nil, nil
+	}
+	dir := f.wal
+	if dir == "" {
+		var err error
+		if dir, err = stateDir(); err != nil {
+			return nil, err
+		}
+		dir = filepath.Join(dir, "wal")
+	}
+	log, err := bus.OpenLog(dir, bus.LogOptions{Bytes: f.walBytes, Warn: a.warn})
+	if err != nil {
+		return nil, err
+	}
+	if n, bytes := log.Left(); n > 0 {
+		a.say("collect: delivering %d messages (%d bytes) that an earlier collector left in %s", n, bytes, dir)
+	}
+	return log, nil
+}
+
+// stateDir returns where steady keeps what must outlive it on this host.
+func stateDir() (string, error) {
+	if d, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":"); d != "" {
+		return d, nil
+	}
+	if d := os.Getenv("XDG_STATE_HOME"); d != "" {
+		return filepath.Join(d, "steady"), nil
+	}
+	if os.Geteuid() == 0 {
+		return "/var/lib/steady", nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("write-ahead log: %w: choose a directory with --wal, or none", err)
+	}
+	return filepath.Join(home, ".local", "state", "steady"), nil
+}
+
+// runDeliver delivers what the log has.
+func (a *app) runDeliver(ctx context.Context, n natsFlags, f collectFlags) error {
+	if f.wal == noWAL {
+		return usage("collect: --deliver needs a directory as --wal")
+	}
+	log, err := a.openLog(f)
+	if err != nil {
+		return err
+	}
+	messages, _ := log.Left()
+	conn, err := bus.Connect(n.url, "steady collect", true)
+	if err != nil {
+		return errors.Join(err, log.Close())
+	}
+	defer conn.Close()
+	pub := bus.NewPublisher(conn, schemas.Producer{}, bus.PublisherOptions{Log: log, Warn: a.warn})
+	if err := errors.Join(pub.EndKilled(), pub.Close(ctx)); err != nil {
+		return err
+	}
+	a.say("collect: delivered %d messages", messages)
+	return nil
 }
 
 func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err error) {
-	if err := f.check(); err != nil {
-		return err
+	if !f.deliver {
+		if err := f.check(); err != nil {
+			return err
+		}
 	}
 	if n.url == "" {
 		return usage("collect: --nats is missing: where is the nats-server?")
+	}
+	if f.deliver {
+		return a.runDeliver(ctx, n, f)
 	}
 	host, err := thisHost(f.host, f.roles)
 	if err != nil {
@@ -112,9 +203,13 @@ func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err 
 			s.Close()
 		}
 	}()
-	conn, err := bus.Connect(n.url, "steady collect "+host.Name, true)
+	log, err := a.openLog(f)
 	if err != nil {
 		return err
+	}
+	conn, err := bus.Connect(n.url, "steady collect "+host.Name, true)
+	if err != nil {
+		return errors.Join(err, log.Close())
 	}
 	defer conn.Close()
 	for _, name := range sortedKeys(absent) {
@@ -122,7 +217,8 @@ func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err 
 	}
 
 	id := schemas.Producer{Run: campaign.SharedRunID(f.experiment, f.system, f.scenario, f.number), Host: host.Name, Epoch: schemas.NewEpoch(), BootID: host.BootID}
-	pub := bus.NewPublisher(conn, id, bus.PublisherOptions{Pending: f.pending, Warn: a.warn})
+	since, logBytes := a.succeed(log, id)
+	pub := bus.NewPublisher(conn, id, bus.PublisherOptions{Log: log, Pending: f.pending, Warn: a.warn})
 	stamp := func() schemas.Stamp {
 		wall, boot := collector.Now()
 		return schemas.Stamp{Host: host.Name, WallNS: wall, BootNS: boot, BootID: host.BootID}
@@ -132,12 +228,14 @@ func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err 
 		pub.Control(&schemas.Control{Kind: "open", At: start, Open: &schemas.Open{Experiment: f.experiment, System: f.system,
 			Scenario: f.scenario, Run: f.number, Slot: -1, Hosts: f.hosts}}),
 		pub.Control(&schemas.Control{Kind: "hello", At: start, Hello: &schemas.Hello{Epoch: id.Epoch, Kind: "collector", Roles: f.roles,
-			IntervalNS: f.interval.Nanoseconds(), Facts: host.Facts, Absent: absent}}))
+			IntervalNS: f.interval.Nanoseconds(), Facts: host.Facts, Absent: absent}}),
+		pub.EndKilled())
 	if err != nil {
 		return err
 	}
 	a.say("collect: run %s of %s on %s, a tick each %s%s", id.Run, strings.Join([]string{f.experiment, f.system, f.scenario, fmt.Sprintf("%02d", f.number)}, "/"), host.Name, f.interval, until(f.duration))
-	s := &collector.Sampler{Interval: f.interval, StartBootNS: start.BootNS, Sources: sources, Sink: pub, Warn: a.warn, UnackedBytes: pub.UnackedBytes}
+	s := &collector.Sampler{Interval: f.interval, StartBootNS: start.BootNS, Sources: sources, Sink: pub, Warn: a.warn,
+		Since: since, UnackedBytes: pub.UnackedBytes, LogBytes: logBytes}
 	if f.duration > 0 {
 		s.Ticks = int64(f.duration/f.interval) + 1
 	}
@@ -152,6 +250,24 @@ func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err 
 	err = errors.Join(err, pub.Close(flush))
 	a.say("collect: %d ticks, %d missed, %d late, %d refused, %d messages sent again", account.LastSeq, account.Missed, account.Late, count(account.Refused), pub.Resent())
 	return err
+}
+
+// succeed returns what a sampler must know of the log: the boot time of the last tick of
+// a killed collector whose run it joins, and the log's size.
+func (a *app) succeed(log *bus.Log, id schemas.Producer) (since *int64, bytes func() int64) {
+	if log == nil {
+		return nil, nil
+	}
+	last, ok := log.LastTick(id.Run, id.Host)
+	if !ok {
+		return nil, log.Bytes
+	}
+	if last.BootID != id.BootID { // the host's clock began anew
+		wall, boot := collector.Now()
+		last.BootNS = boot - (wall - last.WallNS)
+	}
+	a.say("collect: joins the run of a collector that was killed: its last tick was at %s", time.Unix(0, last.WallNS).UTC().Format(time.RFC3339))
+	return &last.BootNS, log.Bytes
 }
 
 func until(d time.Duration) string {

@@ -101,7 +101,8 @@ func start(t testing.TB, env []string, exe string, args ...string) *process {
 	t.Helper()
 	p := &process{name: filepath.Base(exe) + " " + strings.Join(args, " "), cmd: exec.Command(exe, args...), done: make(chan struct{})}
 	// A process under the race detector sleeps for a second at its end otherwise.
-	p.cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=0"), env...)
+	// What it keeps on the host is kept apart.
+	p.cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=0", "XDG_STATE_HOME="+t.TempDir(), "STATE_DIRECTORY="), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a signal for it is not for the test
 	if err := p.cmd.Start(); err != nil {

@@ -280,12 +280,14 @@ func TestDeadServer(t *testing.T) {
 			t.Errorf("%s: exit %d: %s", command, code, text)
 		}
 	}
-	// A collector waits for its server, and when it is ended says what was lost.
-	col := startSteady(t, nil, "collect", "--nats", url, "--experiment", "e", "--system", "s", "--scenario", "c")
-	col.says(t, "will try again until it works")
-	t.Logf("collect ended %.2f s after SIGINT", col.signal(t, syscall.SIGINT).Seconds())
-	if code := col.cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(col.stderr.String(), "were not acknowledged: the run will be incomplete") {
-		t.Errorf("collect: exit %d: %s", code, col.stderr.String())
+	// A collector waits for its server, and when it is ended says what becomes of its ticks.
+	for wal, says := range map[string]string{"none": "were not acknowledged: the run will be incomplete", t.TempDir(): "were not acknowledged: they stay in "} {
+		col := startSteady(t, nil, "collect", "--nats", url, "--experiment", "e", "--system", "s", "--scenario", "c", "--wal", wal)
+		col.says(t, "will try again until it works")
+		t.Logf("collect ended %.2f s after SIGINT", col.signal(t, syscall.SIGINT).Seconds())
+		if code := col.cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(col.stderr.String(), says) {
+			t.Errorf("collect: exit %d: %s", code, col.stderr.String())
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -301,44 +302,65 @@ func (a *app) showRows(t *schemas.Table, f columns.Frame) error {
 	return w.Flush()
 }
 
-// showMetrics prints the table's metrics, a row each second and device.
+// showMetrics prints the table's metrics, a row each second and device; those of which
+// the run knows nothing are left out.
 func (a *app) showMetrics(x *loaders.Table) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	t := x.Schema
-	metrics := t.Metrics()
-	fmt.Fprint(w, "elapsed_s\thost\t")
-	if t.Device != "" {
-		fmt.Fprintf(w, "%s\t", t.Device)
-	}
-	for _, m := range metrics {
-		fmt.Fprintf(w, "%s\t", m.Name)
-	}
-	fmt.Fprintln(w)
 	devices := x.Devices
+	if t.Device == "" {
+		devices = []string{loaders.Total}
+	}
+	named := slices.ContainsFunc(devices, func(d string) bool { return d != "" })
+	type place struct{ host, device string }
+	var places []place
 	for _, h := range x.Hosts {
 		for _, d := range devices {
-			var series []*loaders.Series
-			for i := range metrics {
-				s, err := metricRows(x, &metrics[i], h, d)
-				if err != nil {
-					return err
-				}
-				series = append(series, s)
+			places = append(places, place{h, d})
+		}
+	}
+	var metrics []string
+	series := make([][]*loaders.Series, len(places)) // by place, then metric
+	for _, m := range t.Metrics() {
+		all := make([]*loaders.Series, len(places))
+		some := false
+		for k, p := range places {
+			var err error
+			if all[k], err = metricRows(x, &m, p.host, p.device); err != nil {
+				return err
 			}
-			for i := range series[0].EndNS {
-				fmt.Fprintf(w, "%.3f\t%s\t", seconds(series[0].EndNS[i]), h)
-				if t.Device != "" {
-					fmt.Fprintf(w, "%s\t", d)
-				}
-				for _, s := range series {
-					if v, ok := s.Value(i); ok {
-						fmt.Fprintf(w, "%.6g\t", v)
-					} else {
-						fmt.Fprint(w, "-\t")
-					}
-				}
-				fmt.Fprintln(w)
+			some = some || slices.Contains(all[k].Known, true)
+		}
+		if !some {
+			continue
+		}
+		metrics = append(metrics, m.Name)
+		for k := range places {
+			series[k] = append(series[k], all[k])
+		}
+	}
+	if metrics == nil {
+		return fmt.Errorf("show: table %s: no metric is known in any row: steady show RUN quality says why", t.Name)
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "elapsed_s\thost\t")
+	if named {
+		fmt.Fprintf(w, "%s\t", t.Device)
+	}
+	fmt.Fprintf(w, "%s\t\n", strings.Join(metrics, "\t"))
+	for k, p := range places {
+		for i, end := range series[k][0].EndNS {
+			fmt.Fprintf(w, "%.3f\t%s\t", seconds(end), p.host)
+			if named {
+				fmt.Fprintf(w, "%s\t", p.device)
 			}
+			for _, s := range series[k] {
+				if v, ok := s.Value(i); ok {
+					fmt.Fprintf(w, "%.6g\t", v)
+				} else {
+					fmt.Fprint(w, "-\t")
+				}
+			}
+			fmt.Fprintln(w)
 		}
 	}
 	return w.Flush()

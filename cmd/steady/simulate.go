@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -253,16 +252,9 @@ func simulateRun(s *ingest.Store, plan *simulate.Plan, open schemas.Open, seed u
 // storeRun makes a run folder of ticks that are all there, without a broker.
 func storeRun(s *ingest.Store, id schemas.Producer, controls []schemas.Control, ticks []schemas.Tick) error {
 	seq := s.Begin("made here: " + id.Run)
-	add := func(subject string, data []byte) {
-		s.Add(seq, subject, data)
-		seq++
-	}
 	for i := range controls {
-		data, err := json.Marshal(&controls[i])
-		if err != nil {
-			return fmt.Errorf("run %s: %w", id.Run, err)
-		}
-		add(schemas.ControlSubject(id.Run), data)
+		s.AddControl(seq, id.Run, &controls[i])
+		seq++
 	}
 	const batch = 512
 	for part := range slices.Chunk(ticks, batch) {

@@ -36,7 +36,7 @@ type group struct {
 	errs    []error // by place in attrs: why an event is not open
 
 	now, prior counts // since it was opened, at the last reading; of when it was open before
-	step       counts // between the last two readings: times only
+	step       counts // times between the last two readings; 0 at the first
 
 	wanted  bool // it is not open, and is to be at the next tick
 	known   bool // the last tick read it
@@ -58,6 +58,7 @@ func size(n int) int { return 8 * (3 + n) }
 // can leads. ok is false if there is none.
 func (g *group) open(k kernel) (ok bool) {
 	g.wanted, g.read = false, false
+	g.step.reset()
 	clear(g.errs)
 	leader := -1
 	for i := range g.attrs {
@@ -107,17 +108,26 @@ func (g *group) tick(k kernel, buf []byte) {
 		if g.known = g.sample(k, buf); g.known {
 			return
 		}
+		g.stopped = true
 		g.end(k)
-		g.stopped, g.wanted = true, true
+		g.wanted = true
 	}
-	if g.wanted && g.open(k) {
+	if g.wanted {
+		g.begin(k)
+	}
+}
+
+// begin opens the events and starts their counting.
+func (g *group) begin(k kernel) {
+	if g.open(k) {
 		g.start(k)
 	}
 }
 
 // sample reads the group. It is false for one that counts no more. When its CPU goes away
-// the kernel takes a group apart and its time stands still, even if the CPU is back by
-// now; a PMU that goes away leaves ENODEV, an error state the end of the file.
+// the kernel takes a group apart and its time stands still, also if the CPU is back by
+// now: a group of one shows it a reading later. A PMU that goes away leaves ENODEV, an
+// error state the end of the file.
 func (g *group) sample(k kernel, buf []byte) bool {
 	n, err := k.read(g.fds[0], buf)
 	for err == unix.EINTR {
@@ -128,9 +138,11 @@ func (g *group) sample(k kernel, buf []byte) bool {
 	}
 	enabled := int64(binary.NativeEndian.Uint64(buf[8:]))
 	running := int64(binary.NativeEndian.Uint64(buf[16:]))
-	g.step.enabled, g.step.running = enabled-g.now.enabled, running-g.now.running
-	if g.read && g.step.enabled <= 0 {
-		return false
+	if g.read {
+		g.step.enabled, g.step.running = enabled-g.now.enabled, running-g.now.running
+		if g.step.enabled <= 0 {
+			return false
+		}
 	}
 	g.read = true
 	g.now.enabled, g.now.running = enabled, running

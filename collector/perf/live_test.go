@@ -43,7 +43,10 @@ func live(t testing.TB, root string, o Options) []*reader {
 
 // total is a column's sum over the devices of a tick.
 func (r *reader) total(column string) (sum int64) {
-	values, _ := r.tick()
+	values, notes := r.tick()
+	if len(notes) > 0 {
+		r.Errorf("notes %q", notes)
+	}
 	for k, v := range values {
 		if strings.HasSuffix(k, " "+column) {
 			sum += v
@@ -51,6 +54,10 @@ func (r *reader) total(column string) (sum int64) {
 	}
 	return sum
 }
+
+// onTheirWay is how many forks or faults of others may be between the two places in the
+// kernel that count them when both are read.
+const onTheirWay = 8
 
 // kernelCounter reads a number of a file in /proc by the name at the start of its line.
 func kernelCounter(t testing.TB, file, name string) int64 {
@@ -176,7 +183,7 @@ func TestPageFaultsAreExact(t *testing.T) {
 	outer = pgfault() - outer
 	t.Logf("%d page faults, %d of them minor; the test's are %d, the kernel says at most %d", all, minor, pages, outer)
 	// The kernel counts those that it brings in itself (get_user_pages) in pgfault only.
-	if minor < pages || all < minor || minor > outer {
+	if minor < pages || all < minor-onTheirWay || minor > outer+onTheirWay {
 		t.Errorf("%d page faults, %d of them minor, want %d to %d", all, minor, pages, outer)
 	}
 }
@@ -228,8 +235,6 @@ func TestForksAreExact(t *testing.T) {
 	got = r.total("count") - got
 	outer = processes() - outer
 	t.Logf("%d forks, of which %d the test's; the kernel says %d to %d", got, forks, inner, outer)
-	// A fork of others may be on its way between its number and its tracepoint.
-	const onTheirWay = 8
 	if got < forks || got < inner-onTheirWay || got > outer+onTheirWay {
 		t.Errorf("%d forks, want %d, or %d to %d", got, forks, inner, outer)
 	}
@@ -421,12 +426,15 @@ func runBesidePerf(t testing.TB, interval time.Duration, n int) (started time.Ti
 	if err := perf.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if len(lines) < n*len(events) {
-		t.Fatalf("perf wrote %d lines", len(lines))
-	}
 	stop()
 	read() // after perf's last
-	return started, lines[:n*len(events)], ours
+	// What the last lines are about ended with perf's command. On a busy machine perf
+	// leaves intervals out, the others are then longer.
+	whole := len(lines)/len(events) - 1
+	if whole < 1 {
+		t.Fatalf("perf wrote %d lines", len(lines))
+	}
+	return started, lines[:whole*len(events)], ours
 }
 
 // agreement compares perf's counts with ours, interval by interval. When perf read is

@@ -19,9 +19,11 @@
 //
 // # Cost
 //
-// A reading of a group is a system call and an interrupt of its CPU (the kernel reads
-// counters where they are), which also wakes it from idle: a tick of 256 CPUs and 3
-// groups is 768 of them. Groups are read a CPU at a time, so that one waking serves all.
+// A reading of a group is a system call and an interrupt of its CPU, since the kernel reads
+// counters where they are: a tick of 256 CPUs and 3 groups is 768 of them, and the reader
+// waits for each. In a virtual machine, whose interrupts leave it, one took 0.7 us on the
+// reader's own CPU, 19 us on another and 27 us on one that was idle. A CPU's groups are read
+// together, so that it wakes once.
 package perf
 
 import (
@@ -135,17 +137,19 @@ type notes struct {
 }
 
 func (n *notes) add(b *schemas.Block, reason, column string, part []byte, detail string) {
-	r := collector.QualityRow(b.WallNS, b.BootNS, reason, n.table.Name, detail)
+	r := schemas.QualityRow(b.WallNS, b.BootNS, reason, n.table.Name, detail)
 	r.SetText("column", column)
 	r.SetText("part", string(part))
 	n.rows = append(n.rows, r)
 }
 
-// group notes a group that stopped, and one that can't be opened (again), once.
-func (n *notes) group(b *schemas.Block, h *host, g *group, column string, part []byte) {
-	if g.stopped {
-		n.add(b, "hotplug", column, part, fmt.Sprintf("CPU %d was away between two ticks, or its PMU: its counters ended and begin anew", g.cpu))
-	}
+// away notes that counters ended although their CPU is there.
+func (n *notes) away(b *schemas.Block, cpu int, part []byte) {
+	n.add(b, "hotplug", "", part, fmt.Sprintf("CPU %d was away between two ticks, or its PMU: its counters ended and begin anew", cpu))
+}
+
+// closed notes once that a group can't be opened (again).
+func (n *notes) closed(b *schemas.Block, h *host, g *group, column string, part []byte) {
 	switch {
 	case len(g.fds) > 0:
 		g.told = false

@@ -74,8 +74,8 @@ func (h *host) pmu(name string) (p pmu, err error) {
 
 func (h *host) devices() string { return filepath.Join(h.sys, "bus/event_source/devices") }
 
-// corePMUs returns the PMUs of the CPUs themselves, in order of their first CPU: several
-// where the cores are of several kinds, none where there are no hardware counters.
+// corePMUs returns the PMUs of the CPUs themselves: several where the cores are of several
+// kinds, none where there are no hardware counters.
 func (h *host) corePMUs() (out []pmu) {
 	entries, err := os.ReadDir(h.devices())
 	if err != nil {
@@ -86,7 +86,6 @@ func (h *host) corePMUs() (out []pmu) {
 			out = append(out, p)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b pmu) int { return slices.Compare(a.cpus, b.cpus) })
 	return out
 }
 

@@ -107,8 +107,8 @@ func (h *host) openTall(clock collector.Clock, events []spec, perCPU bool) (*tal
 		return nil, absent, nil
 	}
 	for p := range t.parts {
+		p.told = len(p.fds) == 0 // by absent
 		p.start(h.kernel)
-		p.told = true // by absent
 	}
 	return t, absent, nil
 }
@@ -163,7 +163,10 @@ func (t *tall) Sample(blocks []schemas.Block) error {
 		for _, r := range e.rows {
 			for _, p := range r.parts {
 				p.tick(t.h.kernel, t.buf)
-				t.notes.group(b, t.h, p.group, schemas.PerfEvent.Columns[eventRunning].Name, r.device)
+				if p.stopped {
+					t.notes.away(b, p.cpu, r.device)
+				}
+				t.notes.closed(b, t.h, p.group, schemas.PerfEvent.Columns[eventRunning].Name, r.device)
 			}
 			if t.has(r) {
 				rows++

@@ -106,7 +106,7 @@ func TestUncoreEvents(t *testing.T) {
 	for _, name := range []string{"uncore_imc_0", "uncore_imc_1", "uncore_imc_free_running"} {
 		m.write(map[string]string{
 			"sys/bus/event_source/devices/" + name + "/type":                   "1" + name[len(name)-1:],
-			"sys/bus/event_source/devices/" + name + "/cpumask":                "0,2",
+			"sys/bus/event_source/devices/" + name + "/cpumask":                "0,2,4",
 			"sys/bus/event_source/devices/" + name + "/format/event":           "config:0-7",
 			"sys/bus/event_source/devices/" + name + "/format/umask":           "config:8-15",
 			"sys/bus/event_source/devices/" + name + "/events/cas_count_read":  "event=0x04,umask=0x03",
@@ -122,11 +122,33 @@ func TestUncoreEvents(t *testing.T) {
 	m.fake.pass(1)
 	got, _ := r.tick()
 	want(t, got, map[string]string{"uncore_imc/cas_count_read/ count": "8", "uncore_imc/cas_count_read/ enabled_ns": "4000000", "uncore_imc_1/cas_count_write/ count": "4"})
-	m.online("1-3")
+	m.online("1-5")
 	m.fake.pass(1)
 	got, notes := r.tick()
 	want(t, got, map[string]string{"uncore_imc/cas_count_read/ count": "16", "uncore_imc_1/cas_count_write/ count": "8"})
 	wantNotes(t, notes)
+	m.fake.pass(1)
+	got, _ = r.tick()
+	want(t, got, map[string]string{"uncore_imc/cas_count_read/ count": "24", "uncore_imc_1/cas_count_write/ count": "12"})
+}
+
+// PMUs of one name with numbers, each on every CPU.
+func TestInstancesOnEachCPU(t *testing.T) {
+	m := newMachine(t, "0-1")
+	m.write(map[string]string{"sys/bus/event_source/devices/x_0/type": "20", "sys/bus/event_source/devices/x_1/type": "21"})
+	sources, absent := m.open(Options{Events: []string{"x/config=1/"}, PerCPU: true})
+	if len(absent) > 0 {
+		t.Errorf("absent %q", absent)
+	}
+	r := newReader(t, sources[1])
+	m.fake.pass(1)
+	got, _ := r.tick()
+	want(t, got, map[string]string{"x/config=1/@0 count": "2", "x/config=1/@1 count": "4"})
+	m.online("0-2")
+	r.tick()
+	m.fake.pass(1)
+	got, _ = r.tick()
+	want(t, got, map[string]string{"x/config=1/@0 count": "4", "x/config=1/@2 count": "6"})
 }
 
 // Raw events have the type of each kind of core's PMU, and those of one kind stay on it.
@@ -172,6 +194,9 @@ func TestEventsThatTakeTurns(t *testing.T) {
 		}
 		sources, _ := m.open(Options{Events: []string{"bus-cycles", "ref-cycles"}, PerCPU: perCPU})
 		r := newReader(t, sources[1])
+		if _, notes := r.tick(); len(notes) > 0 {
+			t.Errorf("notes %q before there were turns", notes)
+		}
 		m.fake.pass(1000)
 		got, notes := r.tick()
 		if perCPU {

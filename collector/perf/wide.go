@@ -104,8 +104,8 @@ func (h *host) openWide(clock collector.Clock, extended bool) (*wide, map[string
 	w.buf = make([]byte, size(most))
 	for _, c := range w.cpus {
 		for _, g := range c.groups {
+			g.told = len(g.fds) == 0 // by absent
 			g.start(h.kernel)
-			g.told = true // by absent
 		}
 	}
 	return w, absent, nil
@@ -144,9 +144,11 @@ func (w *wide) Sample(blocks []schemas.Block) error {
 	}
 	rows := 0
 	for _, c := range w.cpus {
+		if c.tick(w.h.kernel, w.buf) {
+			w.notes.away(b, c.number, c.device)
+		}
 		for i, g := range c.groups {
-			g.tick(w.h.kernel, w.buf)
-			w.notes.group(b, w.h, g, w.kinds[i].column(1), c.device)
+			w.notes.closed(b, w.h, g, w.kinds[i].column(1), c.device)
 		}
 		if c.counts() {
 			rows++
@@ -173,6 +175,24 @@ func (w *wide) Sample(blocks []schemas.Block) error {
 		b.Devices = slices.Clone(b.Devices[:rows]) // a tick handed on may hold the list
 	}
 	return nil
+}
+
+// tick reads the groups. Where one has stopped all begin anew, the others would show it
+// later: a row's counts are of the same time, or there are none.
+func (c *cpu) tick(k kernel, buf []byte) (stopped bool) {
+	for _, g := range c.groups {
+		g.tick(k, buf)
+		stopped = stopped || g.stopped
+	}
+	if stopped {
+		for _, g := range c.groups {
+			if g.known {
+				g.end(k)
+				g.begin(k)
+			}
+		}
+	}
+	return stopped
 }
 
 // counts reports whether any group of the CPU is open.

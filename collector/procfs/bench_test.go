@@ -9,7 +9,7 @@ import (
 // BenchmarkSample reads and parses, a source at a time and all of them.
 func BenchmarkSample(b *testing.B) {
 	for _, host := range []struct{ name, root string }{{"fixture", fixture}, {"live", "/"}, {"big", bigHost(b)}} {
-		sources, _, err := Sources(host.root, collector.Now)
+		sources, _, err := Sources(host.root, collector.Now, Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -17,6 +17,20 @@ func BenchmarkSample(b *testing.B) {
 			b.Run(host.name+"/"+s.Name(), func(b *testing.B) { benchmark(b, s) })
 		}
 		b.Run(host.name+"/all", func(b *testing.B) { benchmark(b, sources...) })
+	}
+}
+
+// BenchmarkInterruptCells is source interrupts of the big host with each of its 129,280
+// cells.
+func BenchmarkInterruptCells(b *testing.B) {
+	sources, _, err := Sources(bigHost(b), collector.Now, Options{InterruptCells: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, s := range sources {
+		if s.Name() == "interrupts" {
+			benchmark(b, s)
+		}
 	}
 }
 
@@ -53,7 +67,7 @@ func benchmark(b *testing.B, sources ...collector.Source) {
 // BenchmarkParse is the part of BenchmarkSample that is not the kernel's.
 func BenchmarkParse(b *testing.B) {
 	for _, host := range []struct{ name, root string }{{"fixture", fixture}, {"big", bigHost(b)}} {
-		sources, _, err := Sources(host.root, collector.Now)
+		sources, _, err := newHost(host.root, Options{}).sources(collector.Now)
 		if err != nil {
 			b.Fatal(err)
 		}

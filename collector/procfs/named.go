@@ -37,8 +37,8 @@ func parseMeminfo(memory *schemas.Block, text []byte, names *names, bad *skips) 
 }
 
 // parseVmstat fills paging from the text of /proc/vmstat (proc_vmstat(5)), "name
-// number", by the columns' Source. Before Linux 4.8 some were counted by zone
-// (pgscan_kswapd_normal): their sum is the column.
+// number", by the columns' Source. Some are counted by zone (allocstall_normal; before
+// Linux 4.8 also pgscan_kswapd_normal): their sum is the column.
 func parseVmstat(paging *schemas.Block, text []byte, names *names, bad *skips) error {
 	return parseNamed(paging, "vmstat", ' ', "", text, names, bad)
 }
@@ -137,7 +137,7 @@ func newNames(t *schemas.Table) *names {
 		c := &t.Columns[i]
 		n.columns[c.Source] = column{col: i}
 		if c.Mul == 0 && c.Kind.Cumulative() {
-			for _, zone := range []string{"dma", "dma32", "normal", "high", "movable"} {
+			for _, zone := range []string{"dma", "dma32", "normal", "high", "movable", "device"} {
 				n.columns[c.Source+"_"+zone] = column{col: i, zone: true}
 			}
 		}

@@ -6,6 +6,9 @@ import (
 	"github.com/steadybench/steady/schemas"
 )
 
+// netSpeed is the first column of net that is not in /proc/net/dev.
+var netSpeed = schemas.Net.Column("speed_bit_per_s")
+
 func netDevParser(*host) parser {
 	return func(blocks []schemas.Block, files []*file, bad *skips) error {
 		return parseNetDev(&blocks[0], files[0].text, bad)
@@ -20,7 +23,7 @@ func netDevParser(*host) parser {
 // without a blank.
 func parseNetDev(net *schemas.Block, text []byte, bad *skips) error {
 	const name = "net/dev"
-	all := len(net.Table.Columns)
+	all := netSpeed
 	net.Resize(countLines(text))
 	l := lines{text: text}
 	row := 0

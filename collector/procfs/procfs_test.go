@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ import (
 	"github.com/steadybench/steady/schemas"
 )
 
-func golden(t *testing.T) map[string]int64 {
+func golden(t *testing.T, fixture string) map[string]int64 {
 	f, err := os.Open(fixture + ".golden")
 	if err != nil {
 		t.Fatal(err)
@@ -26,30 +27,34 @@ func golden(t *testing.T) map[string]int64 {
 	defer f.Close()
 	out := make(map[string]int64)
 	for s := bufio.NewScanner(f); s.Scan(); {
-		var key string
-		var v int64
-		if _, err := fmt.Sscan(s.Text(), &key, &v); err != nil {
+		space := strings.LastIndexByte(s.Text(), ' ') // a device may have one
+		v, err := strconv.ParseInt(s.Text()[space+1:], 10, 64)
+		if err != nil {
 			t.Fatal(err)
 		}
-		out[key] = v
+		out[s.Text()[:space]] = v
 	}
 	return out
 }
 
-func TestFixtureExact(t *testing.T) {
-	got := sampleAll(t, fixture)
-	for _, d := range differences(got, golden(t)) {
-		t.Error(d)
-	}
-	for _, d := range differences(got, reference(t, fixture, wholeByName)) {
-		t.Error("reference:", d)
+func TestFixturesExact(t *testing.T) {
+	for _, fixture := range fixtures {
+		t.Run(filepath.Base(fixture), func(t *testing.T) {
+			got := sampleAll(t, fixture)
+			for _, d := range differences(got, golden(t, fixture)) {
+				t.Error(d)
+			}
+			for _, d := range differences(got, reference(t, fixture, wholeByName)) {
+				t.Error("reference:", d)
+			}
+		})
 	}
 }
 
 func TestBigHostAsReference(t *testing.T) {
 	root := bigHost(t)
 	got := sampleAll(t, root)
-	if n := 256*10 + 64*17 + 40*16; len(got) < n {
+	if n := 256*10 + 64*17 + 40*16 + 256*505 + 507 + 256*11 + 256*6 + 65*5; len(got) < n {
 		t.Errorf("%d values, want %d and more", len(got), n)
 	}
 	for _, d := range differences(got, reference(t, root, wholeByName)) {
@@ -92,8 +97,8 @@ func TestLiveBetweenReadings(t *testing.T) {
 }
 
 func TestNoAllocationATick(t *testing.T) {
-	for _, root := range []string{fixture, "/", bigHost(t)} {
-		sources, _, err := Sources(root, collector.Now)
+	for _, root := range slices.Concat(fixtures, []string{"/", bigHost(t)}) {
+		sources, _, err := Sources(root, collector.Now, Options{InterruptCells: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,8 +130,8 @@ func TestNoAllocationForBadLines(t *testing.T) {
 }
 
 func TestSourcesInOrder(t *testing.T) {
-	sources, absent, err := Sources(fixture, collector.Now)
-	if err != nil || len(absent) != 0 {
+	sources, absent, err := newHost(fixture, Options{}).sources(collector.Now)
+	if err != nil || !maps.Equal(absent, lacking(fixture, noVM)) {
 		t.Fatal(absent, err)
 	}
 	var got []string
@@ -137,27 +142,69 @@ func TestSourcesInOrder(t *testing.T) {
 		}
 		got = append(got, line)
 	}
-	want := []string{"stat cpu load", "meminfo memory", "diskstats disk", "net_dev net", "vmstat paging", "pressure pressure"}
+	want := []string{"stat cpu load kernel", "meminfo memory", "diskstats disk", "net_dev net", "vmstat paging", "pressure pressure",
+		"interrupts interrupts interrupts_cpu", "softnet softnet", "serial serial", "filesystem filesystem", "net_proto net_proto",
+		"net_proto6 net_proto6", "sockets sockets", "swaps swap"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 }
 
+// noVM are the sources that the fixture does not have, and their files.
+var noVM = map[string]string{"nfs_client": "net/rpc/nfs", "nfs_server": "net/rpc/nfsd", "schedstat": "schedstat"}
+
+// lacking are the causes of what lacks these files.
+func lacking(root string, files map[string]string) map[string]string {
+	out := make(map[string]string)
+	for what, file := range files {
+		out[what] = filepath.Join(root, "proc", file) + " does not exist"
+	}
+	return out
+}
+
+func TestInterruptCellsWhenAskedFor(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		sources, _, err := Sources(fixture, collector.Now, Options{InterruptCells: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := false
+		for _, s := range sources {
+			got = got || slices.Contains(s.Tables(), &schemas.InterruptCells)
+			if err := s.Sample(newBlocks(s)); err != nil {
+				t.Error(err)
+			}
+		}
+		if got != asked {
+			t.Errorf("asked %v, got %v", asked, got)
+		}
+	}
+}
+
 func TestAbsent(t *testing.T) {
+	const all = "stat meminfo diskstats net_dev vmstat pressure interrupts softnet serial filesystem net_proto net_proto6 sockets swaps"
 	for _, tt := range []struct {
-		name    string
-		remove  []string
-		sources string
-		absent  map[string]string // what is lacking, and which file the cause names
+		name   string
+		remove []string
+		lost   string            // sources
+		absent map[string]string // what is lacking, and which file the cause names
 	}{
-		{"nothing", nil, "stat meminfo diskstats net_dev vmstat pressure", nil},
-		{"a source", []string{"vmstat"}, "stat meminfo diskstats net_dev pressure", map[string]string{"vmstat": "vmstat"}},
-		{"loadavg", []string{"loadavg"}, "stat meminfo diskstats net_dev vmstat pressure", map[string]string{"loadavg": "loadavg"}},
-		{"stat", []string{"stat"}, "meminfo diskstats net_dev vmstat pressure", map[string]string{"stat": "stat"}},
-		{"one pressure", []string{"pressure/cpu"}, "stat meminfo diskstats net_dev vmstat pressure", map[string]string{"pressure/cpu": "pressure/cpu"}},
-		{"all pressure", []string{"pressure"}, "stat meminfo diskstats net_dev vmstat", map[string]string{"pressure": "pressure/cpu"}},
-		{"all", []string{"stat", "loadavg", "meminfo", "diskstats", "net", "vmstat", "pressure"}, "",
-			map[string]string{"stat": "stat", "meminfo": "meminfo", "diskstats": "diskstats", "net_dev": "net/dev", "vmstat": "vmstat", "pressure": "pressure/cpu"}},
+		{"nothing", nil, "", nil},
+		{"a source", []string{"vmstat"}, "vmstat", map[string]string{"vmstat": "vmstat"}},
+		{"loadavg", []string{"loadavg"}, "", map[string]string{"loadavg": "loadavg"}},
+		{"kernel tables", []string{"sys"}, "", map[string]string{"sys/fs/dentry-state": "sys/fs/dentry-state", "sys/fs/file-nr": "sys/fs/file-nr",
+			"sys/fs/inode-nr": "sys/fs/inode-nr", "sys/kernel/pty/nr": "sys/kernel/pty/nr"}},
+		{"stat", []string{"stat"}, "stat", map[string]string{"stat": "stat"}},
+		{"one pressure", []string{"pressure/cpu"}, "", map[string]string{"pressure/cpu": "pressure/cpu"}},
+		{"all pressure", []string{"pressure"}, "pressure", map[string]string{"pressure": "pressure/cpu"}},
+		{"softirqs", []string{"softirqs"}, "", map[string]string{"softirqs": "softirqs"}},
+		{"interrupts", []string{"interrupts"}, "interrupts", map[string]string{"interrupts": "interrupts"}},
+		{"snmp", []string{"net/snmp"}, "", map[string]string{"net/snmp": "net/snmp"}},
+		{"IPv6", []string{"net/snmp6", "net/sockstat6"}, "net_proto6", map[string]string{"net_proto6": "net/snmp6", "net/sockstat6": "net/sockstat6"}},
+		{"all", []string{"stat", "loadavg", "meminfo", "diskstats", "net", "vmstat", "pressure", "sys", "interrupts", "softirqs", "tty", "self", "swaps"}, all,
+			map[string]string{"stat": "stat", "meminfo": "meminfo", "diskstats": "diskstats", "net_dev": "net/dev", "vmstat": "vmstat", "pressure": "pressure/cpu",
+				"interrupts": "interrupts", "softnet": "net/softnet_stat", "serial": "tty/driver/serial", "filesystem": "self/mountinfo", "net_proto": "net/snmp",
+				"net_proto6": "net/snmp6", "sockets": "net/sockstat", "swaps": "swaps"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
@@ -169,7 +216,7 @@ func TestAbsent(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			sources, absent, err := Sources(root, collector.Now)
+			sources, absent, err := hostAt(root).sources(collector.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,17 +227,31 @@ func TestAbsent(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if got := strings.Join(names, " "); got != tt.sources {
-				t.Errorf("sources %q, want %q", got, tt.sources)
+			want := slices.DeleteFunc(strings.Fields(all), func(s string) bool { return slices.Contains(strings.Fields(tt.lost), s) })
+			if !slices.Equal(names, want) {
+				t.Errorf("sources %q, want %q", names, want)
 			}
-			want := make(map[string]string)
-			for what, file := range tt.absent {
-				want[what] = filepath.Join(root, "proc", file) + " does not exist"
-			}
-			if !maps.Equal(absent, want) {
-				t.Errorf("absent %q, want %q", absent, want)
+			causes := lacking(root, noVM)
+			maps.Copy(causes, lacking(root, tt.absent))
+			if !maps.Equal(absent, causes) {
+				t.Errorf("absent %q, want %q", absent, causes)
 			}
 		})
+	}
+}
+
+// A file may be there and not be for everybody.
+func TestAbsentWhenNotPermitted(t *testing.T) {
+	h := hostAt(fixture)
+	h.open = func(path string) (handle, error) {
+		if filepath.Base(path) == "serial" {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: unix.EACCES}
+		}
+		return openFile(path)
+	}
+	_, absent, err := h.sources(collector.Now)
+	if err != nil || absent["serial"] != "open "+fixture+"/proc/tty/driver/serial: permission denied" {
+		t.Errorf("absent %q, %v", absent, err)
 	}
 }
 
@@ -206,7 +267,8 @@ func TestPressureNotSupported(t *testing.T) {
 	} {
 		t.Run(tt.absent, func(t *testing.T) {
 			var off []*fake
-			h := host{proc: fixture + "/proc", open: func(path string) (handle, error) {
+			h := hostAt(fixture)
+			h.open = func(path string) (handle, error) {
 				if filepath.Base(filepath.Dir(path)) != "pressure" || !slices.Contains(tt.off, filepath.Base(path)) {
 					return openFile(path)
 				}
@@ -214,12 +276,13 @@ func TestPressureNotSupported(t *testing.T) {
 					return "", &fs.PathError{Op: "read", Path: path, Err: unix.EOPNOTSUPP}
 				}})
 				return off[len(off)-1], nil
-			}}
+			}
 			sources, absent, err := h.sources(collector.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := map[string]string{tt.absent: fixture + "/proc/pressure/cpu is there, but the kernel does not support it (switched off)"}
+			want := lacking(fixture, noVM)
+			want[tt.absent] = fixture + "/proc/pressure/cpu is there, but the kernel does not support it (switched off)"
 			if !maps.Equal(absent, want) {
 				t.Errorf("absent %q", absent)
 			}
@@ -248,10 +311,10 @@ func TestPressureNotSupported(t *testing.T) {
 }
 
 func TestRootUnusable(t *testing.T) {
-	if _, _, err := Sources(filepath.Join(t.TempDir(), "none"), collector.Now); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := Sources(filepath.Join(t.TempDir(), "none"), collector.Now, Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, _, err := Sources(fixture+"/proc/stat", collector.Now); !errors.Is(err, unix.ENOTDIR) {
+	if _, _, err := Sources(fixture+"/proc/stat", collector.Now, Options{}); !errors.Is(err, unix.ENOTDIR) {
 		t.Error(err)
 	}
 }
@@ -263,13 +326,14 @@ func TestReadAgainWhenTooLong(t *testing.T) {
 		return "cpu  1 1 1 1\n" + strings.Repeat(fmt.Sprintf("cpu0 %04d 1 1 1\n", n), 400+400*n) + "procs_blocked 1\n"
 	}
 	var stat *fake
-	h := host{proc: fixture + "/proc", open: func(path string) (handle, error) {
+	h := hostAt(fixture)
+	h.open = func(path string) (handle, error) {
 		if filepath.Base(path) == "stat" {
 			stat = &fake{read: func(n int) (string, error) { return long(n), nil }}
 			return stat, nil
 		}
 		return openFile(path)
-	}}
+	}
 	var now int64
 	sources, _, err := h.sources(func() (wallNS, bootNS int64) { now++; return 100 + now, now })
 	if err != nil {
@@ -304,7 +368,8 @@ func TestReadAgainWhenTooLong(t *testing.T) {
 // A reading may fail and the next one succeed.
 func TestReadingFails(t *testing.T) {
 	broken := false
-	h := host{proc: fixture + "/proc", open: func(path string) (handle, error) {
+	h := hostAt(fixture)
+	h.open = func(path string) (handle, error) {
 		return &fake{read: func(int) (string, error) {
 			if broken {
 				return "", unix.EIO
@@ -312,7 +377,7 @@ func TestReadingFails(t *testing.T) {
 			text, err := os.ReadFile(path)
 			return string(text), err
 		}}, nil
-	}}
+	}
 	sources, _, err := h.sources(collector.Now)
 	if err != nil {
 		t.Fatal(err)

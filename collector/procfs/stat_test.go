@@ -86,10 +86,10 @@ func TestParseStat(t *testing.T) {
 		{"no CPU", "cpu  1 2 3 4\n" + end, "", result{err: `procfs: stat: no line of a CPU`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cpu, load := schemas.Block{Table: &schemas.CPU}, schemas.Block{Table: &schemas.Load}
+			cpu, load, kernel := schemas.Block{Table: &schemas.CPU}, schemas.Block{Table: &schemas.Load}, schemas.Block{Table: &schemas.Kernel}
 			var bad skips
 			var got result
-			err := parseStat(&cpu, &load, []byte(tt.text), &bad)
+			err := parseStat(&cpu, &load, &kernel, []byte(tt.text), &bad)
 			got.of(&cpu, &bad, err)
 			got.check(t, tt.want)
 			if want := "- - - - - " + tt.blocked; err == nil && row(&load, 0) != want {
@@ -126,5 +126,50 @@ func TestParseLoadavg(t *testing.T) {
 			got.of(&load, &bad, parseLoadavg(&load, []byte(tt.text), &bad))
 			got.check(t, tt.want)
 		})
+	}
+}
+
+func TestKernelCounters(t *testing.T) {
+	cpu, load, kernel := schemas.Block{Table: &schemas.CPU}, schemas.Block{Table: &schemas.Load}, schemas.Block{Table: &schemas.Kernel}
+	for _, tt := range []struct {
+		text    string
+		want    string
+		skipped int64
+		example string
+	}{
+		{"intr 7 0 1 6\nctxt 18446744073709551615\nbtime 5\nprocesses 8\nprocs_running 3\nsoftirq 9 4 5\n", "-1 8 7 9 - - - - -", 0, ""},
+		{"intr 7\nctxt x\nprocesses\nintr 8\nsoftirq 1 x\nnew 5\n", "- - 7 1 - - - - -", 3, `procfs: stat: line 4: field "x": not a number`},
+	} {
+		var bad skips
+		if err := parseStat(&cpu, &load, &kernel, []byte("cpu  1 2 3 4\ncpu0 1 2 3 4\n"+tt.text), &bad); err != nil {
+			t.Fatal(err)
+		}
+		if got := row(&kernel, 0); got != tt.want || bad.lines != tt.skipped || bad.example != tt.example {
+			t.Errorf("%s, skipped %d: %s, want %s, %d: %s", got, bad.lines, bad.example, tt.want, tt.skipped, tt.example)
+		}
+	}
+}
+
+func TestParseSysctl(t *testing.T) {
+	for _, tt := range []struct{ name, text, want, example string }{
+		{"sys/fs/dentry-state", "412344\t391234\t45\t0\t5190\t0\n", "412344 391234 - - -", ""},
+		{"sys/fs/dentry-state", "412344\n", "- - - - -", `procfs: sys/fs/dentry-state: line 1: field "": missing`},
+		{"sys/fs/file-nr", "4128\t128\t9223372036854775807\n", "- - 4000 - -", ""},
+		{"sys/fs/inode-nr", "312344\t81234\n", "- - - 231110 -", ""},
+		{"sys/fs/inode-nr", "5\t6\n", "- - - - -", `procfs: sys/fs/inode-nr: line 1: field "5\t6": out of range`},
+		{"sys/fs/inode-nr", "9223372036854775808 0\n", "- - - - -", `procfs: sys/fs/inode-nr: line 1: field "9223372036854775808 0": out of range`},
+		{"sys/fs/inode-nr", "0 18446744073709551615\n", "- - - - -", `procfs: sys/fs/inode-nr: line 1: field "0 18446744073709551615": out of range`},
+		{"sys/fs/inode-nr", "9 x\n", "- - - - -", `procfs: sys/fs/inode-nr: line 1: field "x": not a number`},
+		{"sys/kernel/pty/nr", "3\n", "- - - - 3", ""},
+		{"sys/kernel/pty/nr", "3", "- - - - -", `procfs: sys/kernel/pty/nr: line 1: field "3": no whole line`},
+		{"sys/kernel/pty/nr", "", "- - - - -", `procfs: sys/kernel/pty/nr: line 1: field "": no whole line`},
+	} {
+		kernel := schemas.Block{Table: &schemas.Kernel}
+		kernel.Resize(1)
+		var bad skips
+		parseSysctl(&kernel, tt.name, []byte(tt.text), &bad)
+		if got := row(&kernel, 0); got != "- - - - "+tt.want || bad.example != tt.example {
+			t.Errorf("%s %q: %s, %s; want %s, %s", tt.name, tt.text, got, bad.example, tt.want, tt.example)
+		}
 	}
 }
