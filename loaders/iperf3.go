@@ -14,8 +14,17 @@ import (
 // A test that iperf3 ended with an error, which -J tells only inside, is Incomplete, and
 // Failed if nothing was measured.
 func ReadIperf3(name, text string, o ForeignOptions) ([]*Foreign, error) {
+	again := false // what the test printed before comes in another form
 	return readLoads("iperf3", name, text, o, func(line string) bool {
-		return line == "{" || strings.HasPrefix(line, `{"start"`) || strings.HasPrefix(line, `{"event":"start"`) ||
-			strings.HasPrefix(line, "Connecting to host ") || strings.HasPrefix(line, "Accepted connection from ")
+		switch {
+		case strings.HasPrefix(line, `{"event":"start"`), strings.HasPrefix(line, "Connecting to host "):
+			again = line[0] == '{' // --json-stream-full-output ends with the document
+			return true
+		case strings.HasPrefix(line, "Server output:"): // --get-server-output
+			again = true
+		case line == "{", strings.HasPrefix(line, `{"start"`), strings.HasPrefix(line, "Accepted connection from "):
+			return !again
+		}
+		return false
 	}, func() outputs.Parser { return &outputs.Iperf3{} })
 }

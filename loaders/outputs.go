@@ -99,20 +99,15 @@ func feed(s outputPart, p outputs.Parser, salvage bool) ([]outputs.Interval, *ou
 			break
 		}
 	}
-	if damage != nil && !salvage {
-		return nil, nil, damage
-	}
 	ivs, report, err := p.End()
-	if report == nil {
-		return nil, nil, err
-	}
 	if damage == nil {
 		damage = err
 	}
-	if damage != nil {
-		if !salvage {
-			return nil, nil, damage
-		}
+	switch {
+	case damage == nil:
+	case report == nil || !salvage:
+		return nil, nil, damage
+	default:
 		report.Incomplete = append(report.Incomplete, "damaged, and kept up to the damage: "+damage.Error())
 	}
 	return append(all, ivs...), report, nil
@@ -121,7 +116,7 @@ func feed(s outputPart, p outputs.Parser, salvage bool) ([]outputs.Interval, *ou
 // foreignLoad returns a load generator's run. The report's rows stand in the last tick.
 func foreignLoad(kind string, intervals []outputs.Interval, r *outputs.Report) (*Foreign, error) {
 	outputs.ReviewLoss(intervals)
-	f := &Foreign{Kind: kind, Start: r.Start, DurationNS: r.DurationNS, Phases: r.Phases, Facts: r.Facts, Params: r.Params,
+	f := &Foreign{Kind: kind, Host: r.Host, Start: r.Start, DurationNS: r.DurationNS, Phases: r.Phases, Facts: r.Facts, Params: r.Params,
 		Warnings: r.Warnings, Incomplete: r.Incomplete, Failed: r.Failed}
 	slices.SortStableFunc(intervals, func(a, b outputs.Interval) int { return cmp.Compare(a.ToNS, b.ToNS) })
 	var ticks []schemas.Tick

@@ -275,3 +275,36 @@ func TestSeveralRunsOfAFileStayApart(t *testing.T) {
 		}
 	}
 }
+
+// Any text is refused without rows, or becomes sound runs; with Salvage no less is read.
+func FuzzReadOutput(f *testing.F) {
+	readers := []reader{ReadPerf, ReadWrk, ReadSysbench, ReadIperf3}
+	for _, tool := range []string{"perf", "wrk", "sysbench", "iperf3"} {
+		files, err := filepath.Glob(filepath.Join("testdata", tool, "*"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, name := range files {
+			if text, err := os.ReadFile(name); err != nil {
+				f.Fatal(err)
+			} else if len(text) < 2<<10 {
+				f.Add(string(text))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, read := range readers {
+			runs, err := read("f", text, ForeignOptions{Zone: time.UTC})
+			if (err == nil) != (len(runs) > 0) {
+				t.Fatalf("%d runs, %v", len(runs), err)
+			}
+			salvaged, _ := read("f", text, ForeignOptions{Zone: time.UTC, Salvage: true})
+			if len(salvaged) < len(runs) {
+				t.Fatalf("%d runs, salvaged %d", len(runs), len(salvaged))
+			}
+			for _, f := range slices.Concat(runs, salvaged) {
+				sound(t, f)
+			}
+		}
+	})
+}

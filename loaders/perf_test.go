@@ -147,6 +147,8 @@ func TestPerfEventsThatWereNotAlwaysCounted(t *testing.T) {
 5.000500000,1400000,,branches,100000000,10.00,,
 5.000500000,14000,,branch-misses,100002000,10.00,,
 5.000500000,14000,,branch-misses,100002000,10.00,,
+5.000500000,2000000,,cycles,1000000000,100.00,,
+5.000500000,3000000,,instructions,1000300000,100.00,,
 `
 	f := oneRun(t, ReadPerf, text, ForeignOptions{})
 	sound(t, f)
@@ -160,7 +162,7 @@ func TestPerfEventsThatWereNotAlwaysCounted(t *testing.T) {
 		{1, "cycles_per_s", null, 1}, {1, "instructions_per_s", 1e6, 1 / 1.0001}, {1, "ipc", null, 1},
 		{2, "llc_load_misses_per_s", null, 1},
 		{3, "branches_per_s", 1400000, 1 / 1.0001}, {3, "branch_miss_pct", null, 1},
-		{4, "branch_miss_pct", 1, 1},
+		{4, "branch_miss_pct", 1, 1}, {4, "ipc", 1.50, 1},
 	} {
 		if got := rate(f.Boots[0][tt.tick], &schemas.Perf, schemas.All, tt.metric); !nearly(got, tt.want*tt.factor) {
 			t.Errorf("interval %d: %s %v, want %v", tt.tick, tt.metric, got, tt.want*tt.factor)
@@ -270,7 +272,7 @@ func TestPerfForms(t *testing.T) {
 	} {
 		f := oneRun(t, ReadPerf, tt.text, ForeignOptions{})
 		sound(t, f)
-		if got := rate(f.Boots[0][0], &schemas.Perf, tt.device, "page_faults_per_s"); got != 42 || len(f.Boots[0]) != 1 {
+		if got := rate(f.Boots[0][0], &schemas.Perf, tt.device, "page_faults_per_s"); got != 42 || len(f.Boots[0]) != 1 || anyHas(f.Warnings, "twice") {
 			t.Errorf("%s: %v page faults of %s in %d ticks: %v", tt.name, got, tt.device, len(f.Boots[0]), f.Boots[0][0].Blocks)
 		}
 	}

@@ -140,6 +140,10 @@ func TestWrkUnits(t *testing.T) {
 	if !anyHas(f.Warnings, "1000.00m is cut off") || !anyHas(f.Warnings, "above the maximum") {
 		t.Errorf("warnings %q", f.Warnings)
 	}
+	f = oneRun(t, ReadWrk, wrkText("  999.99ms  210.25ms1000.00ms", "", "", 1411266, "2.00m", "11760.55"), ForeignOptions{})
+	if got, _ := figureOf(f, "run", "latency_max"); got != 1 {
+		t.Errorf("a maximum without a blank before it is %v", got)
+	}
 	f = oneRun(t, ReadWrk, wrkText("   1.20    210.25ms   1.05s ", "", "", 1411266, "2.00m", "11760.55"), ForeignOptions{})
 	if got, _ := figureOf(f, "run", "latency_corrected_mean"); !math.IsNaN(got) || !anyHas(f.Warnings, `"1.20" has no unit`) {
 		t.Errorf("a latency without a unit is %v, %q", got, f.Warnings)
@@ -260,6 +264,37 @@ func TestWrkOutputThatCantBeRight(t *testing.T) {
 	f := oneRun(t, ReadWrk, strings.Replace(text, "[21,2]", "[21,3]", 1), ForeignOptions{})
 	if r := loadRows(f, "")[0]; r.Cells[schemas.Workload.Column("latency_hist")].Known || !anyHas(f.Warnings, "compare with nothing else") {
 		t.Errorf("a histogram with one latency too many was undone: %q", f.Warnings)
+	}
+	// Of ten requests one took 450 ms, of which wrk makes 350, 250 and 150 ms too: e is the
+	// 1 s of the run over 10.
+	dump := func(histogram string, requests int) string {
+		return strings.Replace(wrkText("    1.00ms    1.00ms 450.00ms", "", "", 10, "1.00s", "10.00"), "and 64 conn", "and 1 conn", 1) +
+			fmt.Sprintf(`WRK_JSON {"summary":{"duration_us":1000000,"requests":10,"bytes":%d,"errors":{"timeout":0}},"latency_us":{"mean":-nan,"max":450000,"percentiles":{"50":50},"histogram":[%s]}}`, requests, histogram) + "\n"
+	}
+	f = oneRun(t, ReadWrk, dump("[50,9],[150000,1],[250000,1],[350000,1],[450000,1]", 10), ForeignOptions{})
+	r := loadRows(f, "")[0]
+	if q, n := quantileOf(t, r, "latency_hist", 0.9); n != 10 || !withinPart(q, 50e-6, 0.001) || cellOf(r, "latency_p99_s") != 0.45 {
+		t.Errorf("%d latencies, p90 %v, p99 %v", n, q, cellOf(r, "latency_p99_s"))
+	}
+	for _, histogram := range []string{
+		"[50,9],[150000,1],[350000,1],[450000,1]",              // one of the added is missing
+		"[50,9],[250000,1],[350000,1],[450000,1]",              // the last of them is
+		"[50,9],[150000,1],[250000,1],[350000,1],[450000,2]",   // fewer than it takes
+		"[50,10],[150000,1],[250000,1],[350000,1],[450000,1]",  // one too many
+		"[50,9],[150000,1],[150000,1],[350000,1],[450000,1]",   // no histogram
+		"[50,9],[150000,1],[250000,1],[350000,1],[450000,-1]",  // no count
+		"[-50,9],[150000,1],[250000,1],[350000,1],[450000,1]",  // no latency
+		"[50,9],[150000,1],[250000,1],[350000,1],[450000,1e9]", // more than there were
+	} {
+		f := oneRun(t, ReadWrk, strings.Replace(dump(histogram, 10), "1e9", "1000000000", 1), ForeignOptions{})
+		if loadRows(f, "")[0].Cells[schemas.Workload.Column("latency_hist")].Known {
+			t.Errorf("%s was undone", histogram)
+		}
+	}
+	// Of what the errors among the responses took nothing is known apart.
+	f = oneRun(t, ReadWrk, strings.Replace(dump("[50,9],[150000,1],[250000,1],[350000,1],[450000,1]", 10), "Requests/sec", "  Non-2xx or 3xx responses: 1\nRequests/sec", 1), ForeignOptions{})
+	if v, _ := figureOf(f, "run", "latency_p99"); v != 0.45 || !math.IsNaN(cellOf(loadRows(f, "")[0], "latency_p99_s")) || reasonsOf(f)["absent latency_hist"] != 1 {
+		t.Errorf("p99 of all responses %v, of operations %v", v, cellOf(loadRows(f, "")[0], "latency_p99_s"))
 	}
 	// What may be secret in an address is left out.
 	f = oneRun(t, ReadWrk, strings.Replace(good, "http://127.0.0.1:18080/e302", "http://me:secret@h/p?token=secret", 1), ForeignOptions{})

@@ -35,7 +35,6 @@ type Iperf3 struct {
 	start     iperf3Start
 	end       *iperf3End
 	errors    []string
-	warnings  []string
 	notes     []Note
 	text      iperf3Text
 	omittedS  float64               // end of the omitted intervals
@@ -61,9 +60,7 @@ type iperf3Start struct {
 	Timestamp  struct {
 		Seconds float64 `json:"timesecs"`
 	} `json:"timestamp"`
-	Connected []struct{} `json:"connected"`
-	Accepted  *struct{}  `json:"accepted_connection"`
-	Test      struct {
+	Test struct {
 		Protocol string  `json:"protocol"`
 		Streams  float64 `json:"num_streams"`
 		Block    float64 `json:"blksize"`
@@ -111,10 +108,12 @@ type iperf3Text struct {
 	connected, headers   int
 	bidir, reverse, done bool
 	server, udp, sends   bool
+	theirs               bool // what follows is the server's (--get-server-output)
 }
 
 var (
 	iperf3Line    = regexp.MustCompile(`\[ *(\d+|SUM)\](?:\[([TR]X)-[CS]\])? +(\d+\.\d+)- *(\d+\.\d+) +sec +(\d+(?:\.\d+)?) ([KMGT]?)Bytes +(\d+(?:\.\d+)?) ([KMGT]?)(bits|Bytes)/sec(.*)$`)
+	iperf3Half    = regexp.MustCompile(`\[ *(\d+|SUM)\].* sec `)
 	iperf3Streams = regexp.MustCompile(`\[ *\d+\] local \S+ port \d+ connected to `)
 	iperf3Jitter  = regexp.MustCompile(`^(-?[0-9.]+|-?nan) ms +(-?\d+|Unknown)/(-?\d+)`)
 	iperf3Test    = regexp.MustCompile(`^Starting Test: protocol: (\w+), (\d+) streams, (\d+) byte blocks, omitting (\d+) seconds`)
@@ -147,7 +146,7 @@ func (p *Iperf3) Line(line string) ([]Interval, error) {
 func (p *Iperf3) event(line string) ([]Interval, error) {
 	text, repaired := repair(bytes.TrimSpace([]byte(line)))
 	p.repaired = p.repaired || repaired
-	if len(text) == 0 {
+	if len(text) == 0 || p.end != nil { // with --json-stream-full-output the document comes too
 		return nil, nil
 	}
 	var e struct {
@@ -171,7 +170,6 @@ func (p *Iperf3) event(line string) ([]Interval, error) {
 			var why string
 			err = json.Unmarshal(e.Data, &why)
 			p.errors = append(p.errors, told(why))
-		case "": // the whole document behind the events: --json-stream-full-output
 		}
 	}
 	if err != nil {
@@ -422,12 +420,15 @@ func (p *Iperf3) plain(line string) ([]Interval, error) {
 		p.start.Test.Streams, _ = number(m[2])
 		p.start.Test.Block, _ = number(m[3])
 		p.start.Test.Omit, _ = number(m[4])
-	case strings.Contains(line, "Accepted connection from "):
-		t.server = true
 	case strings.HasPrefix(line, "Reverse mode, remote host "):
 		t.reverse = true
 	case strings.Contains(line, "iperf Done."):
 		t.done = true
+	case strings.HasPrefix(line, "Server output:"):
+		t.theirs = true
+	case t.theirs:
+	case strings.Contains(line, "Accepted connection from "):
+		t.server = true
 	case iperf3Streams.MatchString(line):
 		t.connected++
 	case strings.Contains(line, "[ ID]"):
@@ -442,7 +443,7 @@ func (p *Iperf3) plain(line string) ([]Interval, error) {
 		}
 	case iperf3Line.MatchString(line):
 		return p.figures(iperf3Line.FindStringSubmatch(line), line)
-	case strings.Contains(line, "sec") && strings.Contains(line, "its/sec") && strings.Contains(line, "["):
+	case iperf3Half.MatchString(line) && !strings.Contains(line, "datagrams received"):
 		return nil, fmt.Errorf("iperf3: %q: no whole interval line%s", short(line), comma(line))
 	}
 	return nil, nil
@@ -471,9 +472,10 @@ func (p *Iperf3) figures(m []string, line string) ([]Interval, error) {
 		return nil, fmt.Errorf("iperf3: %q: want numbers", short(line))
 	}
 	size *= iperf3Scale(m[6], 1024)
-	if rate *= iperf3Scale(m[8], 1000); m[9] == "Bytes" {
-		rate, _ = number(m[7])
+	if m[9] == "Bytes" {
 		rate *= 8 * iperf3Scale(m[8], 1024)
+	} else {
+		rate *= iperf3Scale(m[8], 1000)
 	}
 	x.Bytes, x.Rate = &size, &rate
 	sends := t.sends
@@ -565,7 +567,7 @@ func (p *Iperf3) End() (out []Interval, r *Report, err error) {
 	if p.repaired {
 		p.notes = append(p.notes, Note{Reason: "repaired", Detail: "the JSON held nan or inf, which JSON has not: these are unknown"})
 	}
-	r.Notes, r.Warnings = p.notes, p.warnings
+	r.Notes = p.notes
 	r.DurationNS, _ = seconds(p.durations)
 	if p.form == iperf3Plain && p.durations > 0 {
 		r.warn("text tells times to 0.01 s and sizes to three digits: -J tells them exactly")
@@ -574,7 +576,10 @@ func (p *Iperf3) End() (out []Interval, r *Report, err error) {
 	if shift := p.shift(); shift > 0 {
 		phase = "measure"
 		shiftNS, _ := seconds(shift)
-		r.Phases = []schemas.Phase{{Name: "warmup", ToNS: shiftNS}, {Name: phase, FromNS: shiftNS, ToNS: r.DurationNS}}
+		r.Phases = []schemas.Phase{{Name: "warmup", ToNS: min(shiftNS, r.DurationNS)}}
+		if shiftNS < r.DurationNS {
+			r.Phases = append(r.Phases, schemas.Phase{Name: phase, FromNS: shiftNS, ToNS: r.DurationNS})
+		}
 	}
 	if iv := p.summary(r, phase); iv != nil {
 		out = append(out, *iv)
@@ -584,7 +589,7 @@ func (p *Iperf3) End() (out []Interval, r *Report, err error) {
 		r.Failed = append(r.Failed, p.errors[0])
 	case len(p.errors) > 0:
 		r.Incomplete = append(r.Incomplete, p.errors[0])
-	case !p.measured && p.end == nil:
+	case !p.measured:
 		r.Failed = append(r.Failed, "there is no result")
 	case damage != nil:
 	case p.end == nil, p.form == iperf3Plain && !p.text.done && !p.text.server:
@@ -600,10 +605,13 @@ func (p *Iperf3) identity(r *Report) {
 		r.Facts["iperf3.version"] = short(strings.TrimPrefix(s.Version, "iperf "))
 	}
 	if s.SystemInfo != "" {
-		r.Facts["iperf3.system"] = short(s.SystemInfo)
+		r.Facts["iperf3.system"] = told(s.SystemInfo)
+		if f := strings.Fields(s.SystemInfo); len(f) > 1 { // as uname -a
+			r.Host = short(f[1])
+		}
 	}
-	if ns, ok := seconds(s.Timestamp.Seconds / 10); ok && ns > 0 {
-		r.Start = time.Unix(int64(s.Timestamp.Seconds), 0).UTC()
+	if at := s.Timestamp.Seconds; at > 0 && at < latest {
+		r.Start = time.Unix(int64(at), 0).UTC()
 	}
 	set := func(name string, v float64) {
 		if v > 0 && v < huge {
@@ -667,12 +675,11 @@ func (p *Iperf3) summary(r *Report, phase string) *Interval {
 	switch {
 	case x == nil && e.Sum != nil: // before 3.7: sizes as sent, datagrams as received
 		x = &iperf3Sum{Start: e.Sum.Start, End: e.Sum.End, JitterMS: e.Sum.JitterMS, Lost: e.Sum.Lost, Packets: e.Sum.Packets}
-	case x != nil && value(x.Bytes) == 0 && p.bits["send"] > 0:
-		return nil // it did not come
 	case x == nil && p.durations == 0:
 		x = e.Sent
 	}
-	if x == nil {
+	if x == nil || value(x.Bytes) == 0 && p.bits["send"] > 0 {
+		r.Notes = append(r.Notes, Note{"operations", "absent", "", "only the other end counts what arrived, and it did not say"})
 		return nil
 	}
 	shiftNS, _ := seconds(p.shift())
@@ -737,7 +744,7 @@ func (p *Iperf3) direction(r *Report, phase, prefix string, sent, received *iper
 	if throughput > 0 {
 		r.figure(prefix+"throughput", phase, "bit/s", throughput, 0)
 	}
-	if sent != nil && value(sent.Retransmits) >= 0 {
+	if sent != nil && value(sent.Retransmits) >= 0 && *sent.Retransmits < huge {
 		r.figure(prefix+"retransmits", phase, "", *sent.Retransmits, 0)
 	}
 	x := received

@@ -125,6 +125,8 @@ const whole = "run"
 type Report struct {
 	// Unit is what it counts: request, transaction, event, bit.
 	Unit string
+	// Host is the name of the host that the tool ran on, "" where it doesn't say.
+	Host string
 	// Start is when the load began, zero where the tool doesn't say.
 	Start time.Time
 	// DurationNS is how long the load lasted.
@@ -263,6 +265,9 @@ func seconds(s float64) (ns int64, ok bool) {
 	}
 	return int64(math.Round(s * 1e9)), true
 }
+
+// latest is the last second since 1970 that is taken for a time.
+const latest = 9e9
 
 // short is a line or field as an error quotes it.
 func short(s string) string { return cut(s, 80) }

@@ -73,7 +73,15 @@ func TestIntervalsComeWithTheirLines(t *testing.T) {
 		}
 		given = append(given, iv != nil)
 	}
-	if iv, _, err := p.End(); err != nil || !reflect.DeepEqual(given, []bool{false, false, true}) || iv.FromNS != 1e9 || iv.ToNS != 2e9 || len(iv.Counts) != 1 {
+	iv, _ := p.Line("2.000000000,<not counted>,,instructions,0,100.00,,")
+	if iv != nil {
+		t.Errorf("an interval within one: %+v", iv)
+	}
+	iv, _, err := p.End()
+	if c := iv.Counts[1]; c.Missing != "not counted" || !math.IsNaN(c.Running) {
+		t.Errorf("what was not counted: %+v", c)
+	}
+	if err != nil || !reflect.DeepEqual(given, []bool{false, false, true}) || iv.FromNS != 1e9 || iv.ToNS != 2e9 || len(iv.Counts) != 2 {
 		t.Errorf("perf: %v, then %+v, %v", given, iv, err)
 	}
 }

@@ -86,6 +86,7 @@ func (r *PerfReport) StartedAt(zone *time.Location) (at time.Time, ok bool) {
 }
 
 var (
+	perfBetween = regexp.MustCompile(`[^\w.<> /-]+`)
 	perfTime    = regexp.MustCompile(`^\d+\.\d{9}$`)
 	perfScope   = regexp.MustCompile(`^(CPU\d+|[SN]\d+(-D\d+)?(-(C|CLS)\d+|-L\d+-ID\d+)?|.+-\d+)$`)
 	perfGroup   = regexp.MustCompile(`^[SN]\d`) // of several CPUs, whose number follows
@@ -293,7 +294,7 @@ func (p *Perf) fields(line string) (at string, c *PerfCount, err error) {
 		return at, c, err
 	}
 	candidates := []string{",", ";", "\t", "|", ":", " "}
-	for _, f := range regexp.MustCompile(`[^\w.<> /-]+`).FindAllString(line, -1) {
+	for _, f := range perfBetween.FindAllString(line, -1) {
 		candidates = append(candidates, f, f[:1])
 	}
 	for _, sep := range candidates {

@@ -79,7 +79,7 @@ var sysbenchSections = map[string]map[string]string{
 	"CPU speed:":          {},
 	"File operations:":    {},
 	"General statistics:": {"total time": "total_s", "total number of events": "events"},
-	"Throughput:":         {"events/s (eps)": "eps", "time elapsed": "elapsed_s", "total number of events": "events"},
+	"Throughput:":         {"time elapsed": "elapsed_s", "total number of events": "events"},
 	"Latency (ms):":       {"min": "min_ms", "avg": "avg_ms", "max": "max_ms", "sum": "sum_ms"},
 	"Threads fairness:":   {"execution time (avg/stddev)": "end"},
 }
@@ -469,6 +469,8 @@ func (s *Sysbench) End() ([]Interval, *Report, error) {
 		r.Failed = append(r.Failed, s.fatal[0])
 	case len(s.fatal) > 0:
 		r.Incomplete = append(r.Incomplete, s.fatal[0])
+	case len(out) == 0 && s.lines == 0:
+		r.Failed = append(r.Failed, "there is no result: sysbench was interrupted, or crashed")
 	case !complete:
 		r.Incomplete = append(r.Incomplete, "there are no statistics at the end: sysbench was interrupted, or crashed")
 	case events == 0:
@@ -485,11 +487,7 @@ func (s *Sysbench) summary(r *Report, b *sysbenchBlock, phase string, fromNS, to
 	if known {
 		iv.set("operations", events)
 		r.figure("operations", phase, r.Unit, events, 0)
-		per := events / (float64(toNS-fromNS) / 1e9)
-		if eps, ok := f["eps"]; ok {
-			per = eps
-		}
-		r.figure("throughput", phase, "1/s", per, 0)
+		r.figure("throughput", phase, "1/s", events/(float64(toNS-fromNS)/1e9), 0)
 	}
 	if v, ok := f["transactions_per_s"]; ok { // over a slightly longer time than the total
 		r.figure("transactions_per_s", phase, "1/s", v, 0)
@@ -540,11 +538,11 @@ func (s *Sysbench) summary(r *Report, b *sysbenchBlock, phase string, fromNS, to
 }
 
 // tail returns the interval from the last line to the end, which the reports cover and
-// no line does; nil if it is shorter than half a report interval.
+// no line does; nil if it is shorter than half a report interval, and than a second.
 func (s *Sysbench) tail(r *Report, to float64) *Interval {
 	toNS, _ := seconds(to)
 	iv := &Interval{FromNS: s.lastS * 1e9, ToNS: toNS}
-	if 2*(iv.ToNS-iv.FromNS) < max(s.every, 1)*1e9 {
+	if 2*(iv.ToNS-iv.FromNS) < min(max(s.every, 1), 2)*1e9 {
 		return nil
 	}
 	if s.lost {

@@ -36,7 +36,7 @@ type Wrk struct {
 	started              bool
 	url                  string
 	threads, connections int64
-	stats                map[string][]string // columns of a line of the thread statistics
+	stats                []string // mean, deviation and maximum of the latencies, behind the line
 	percentiles          []wrkPercentile
 	requests             int64
 	took, read           wrkQuantity // of the line "N requests in T, B read"
@@ -70,9 +70,10 @@ type wrkDump struct {
 }
 
 var (
-	wrkRunning  = regexp.MustCompile(`^Running \S+ test @ (.+)$`)
-	wrkLoad     = regexp.MustCompile(`^  (\d+) threads and (\d+) connections$`)
-	wrkStats    = regexp.MustCompile(`^    (Latency|Req/Sec) +(\S+) +(\S+) +(\S+) +(\S+)$`)
+	wrkRunning = regexp.MustCompile(`^Running \S+ test @ (.+)$`)
+	wrkLoad    = regexp.MustCompile(`^  (\d+) threads and (\d+) connections$`)
+	// The column of the maximum can be full, and then no blank stands before it.
+	wrkStats    = regexp.MustCompile(`^    Latency +(-?[0-9.]+[a-zA-Z]*) +(-?[0-9.]+[a-zA-Z]*) *(-?[0-9.]+[a-zA-Z]*) +\S+$`)
 	wrkPercent  = regexp.MustCompile(`^ +(\d+(?:\.\d+)?)% +(\S+)$`)
 	wrkRequests = regexp.MustCompile(`^  (\d+) requests in (\S+), (\S+) read$`)
 	wrkSocket   = regexp.MustCompile(`^  Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)$`)
@@ -105,12 +106,10 @@ func (w *Wrk) Line(line string) ([]Interval, error) {
 		m := wrkLoad.FindStringSubmatch(line)
 		w.threads, _ = natural(m[1])
 		w.connections, _ = natural(m[2])
-	case wrkStats.MatchString(line):
-		if w.stats == nil {
-			w.stats = map[string][]string{}
+	case strings.HasPrefix(line, "    Latency "):
+		if w.stats = wrkStats.FindStringSubmatch(line); w.stats == nil {
+			err = fmt.Errorf("want mean, deviation and maximum%s", comma(line))
 		}
-		m := wrkStats.FindStringSubmatch(line)
-		w.stats[m[1]] = m[2:]
 	case wrkPercent.MatchString(line):
 		m := wrkPercent.FindStringSubmatch(line)
 		w.percentiles = append(w.percentiles, wrkPercentile{m[1], m[2]})
@@ -176,7 +175,7 @@ func (w *Wrk) second(line string) error {
 	}
 	at, ok := natural(m[2])
 	n, ok2 := natural(m[3])
-	if _, fits := seconds(float64(at) / 10); !ok || !ok2 || !fits || n > math.MaxInt32*1000 {
+	if !ok || !ok2 || at > latest || n > 1e12 {
 		return errors.New("out of range")
 	}
 	if w.seconds == nil {
@@ -352,12 +351,12 @@ func (w *Wrk) latencies(r *Report, iv *Interval) {
 	if d == nil {
 		d = &wrkDump{}
 	}
-	if m := w.stats["Latency"]; m != nil {
-		if add("latency_corrected_mean", m[0], exact(d.Latency.Mean)) > 0 && len(corrected) > 0 {
+	if m := w.stats; m != nil {
+		if add("latency_corrected_mean", m[1], exact(d.Latency.Mean)) > 0 && len(corrected) > 0 {
 			r.Figures[len(r.Figures)-1].Latencies = corrected
 		}
-		add("latency_corrected_stdev", m[1], exact(d.Latency.Stdev))
-		most = add("latency_max", m[2], exact(float64(d.Latency.Max)))
+		add("latency_corrected_stdev", m[2], exact(d.Latency.Stdev))
+		most = add("latency_max", m[3], exact(float64(d.Latency.Max)))
 	}
 	percentiles := w.percentiles
 	if recorded > 0 { // the dump has more of them
@@ -451,23 +450,26 @@ func (w *Wrk) uncorrected(corrected []Bucket) []Bucket {
 	if step <= 0 {
 		return nil
 	}
-	index := make(map[int64]int, len(corrected))
-	for k, b := range corrected {
-		index[b.NS] = k
-	}
 	// wrk goes upwards and adds below, so from above all that is left at a latency was
-	// measured.
+	// measured, but for what those a multiple of e above it added.
 	plain := slices.Clone(corrected)
-	for k := len(plain) - 1; k >= 0 && plain[k].NS >= 2*step; k-- {
-		if plain[k].Count == 0 {
-			continue
-		}
-		for x := plain[k].NS - step; x > step; x -= step {
-			j, ok := index[x]
-			if !ok || plain[j].Count < plain[k].Count {
+	added := map[int64]int64{} // by remainder of e: how many were added at each place below
+	last := map[int64]int64{}  // the place before
+	for k := len(plain) - 1; k >= 0 && plain[k].NS > step; k-- {
+		x := plain[k].NS
+		r := x % step
+		if n := added[r]; n > 0 {
+			if x != last[r]-step || plain[k].Count < n {
 				return nil
 			}
-			plain[j].Count -= plain[k].Count
+			plain[k].Count -= n
+		}
+		added[r] += plain[k].Count
+		last[r] = x
+	}
+	for r, x := range last {
+		if added[r] > 0 && x > 2*step { // it added further down
+			return nil
 		}
 	}
 	plain = slices.DeleteFunc(plain, func(b Bucket) bool { return b.Count == 0 })
@@ -493,6 +495,9 @@ func (w *Wrk) perSecondRows(r *Report, all *Interval) []Interval {
 	duration := float64(r.DurationNS) / 1e9
 	ends := duration - float64(n-2) // the first and the last, together
 	switch {
+	case n > 1e6:
+		r.warn("the seconds of the clock (WRK_SEC) are %d apart: they are left out", n)
+		return nil
 	case w.failures["status"] > 0:
 		r.warn("the seconds (WRK_SEC) count 4xx and 5xx too: they are left out")
 		return nil
