@@ -15,7 +15,6 @@ import (
 	"github.com/steadybench/steady/bus"
 	"github.com/steadybench/steady/campaign"
 	"github.com/steadybench/steady/collector"
-	"github.com/steadybench/steady/collector/procfs"
 	"github.com/steadybench/steady/collector/workload"
 	"github.com/steadybench/steady/schemas"
 )
@@ -31,6 +30,7 @@ type collectFlags struct {
 	wal                          string
 	walBytes                     int64
 	deliver                      bool
+	sources                      sourceFlags
 	batch                        int
 	profile                      string
 }
@@ -81,6 +81,7 @@ that wait.`,
 	fl.Int64Var(&f.pending, "pending-bytes", bus.DefaultPending, "limit of the memory for ticks that the server has not acknowledged, with --wal none")
 	fl.StringVar(&f.profile, "profile", "full", "full or lean: see above")
 	fl.IntVar(&f.batch, "batch", 1, "ticks sent at a time: a live view is late by so many, the host is woken less")
+	f.sources.add(fl)
 	fl.BoolVar(&f.deliver, "deliver", false, "take no samples, only deliver what --wal has, and end")
 	return c
 }
@@ -112,7 +113,7 @@ func (f *collectFlags) check() error {
 }
 
 // thisHost returns what campaign must know of this host.
-func thisHost(name string, roles []string) (campaign.Host, error) {
+func thisHost(name string, roles []string, f sourceFlags) (campaign.Host, error) {
 	if name == "" {
 		var err error
 		if name, err = os.Hostname(); err != nil {
@@ -124,9 +125,7 @@ func thisHost(name string, roles []string) (campaign.Host, error) {
 		return campaign.Host{}, err
 	}
 	return campaign.Host{Name: name, Roles: roles, BootID: id, Facts: campaign.Facts(),
-		Sources: func([]workload.Watch) ([]collector.Source, map[string]string, error) {
-			return procfs.Sources("/", collector.Now, procfs.Options{})
-		}}, nil
+		Sources: func([]workload.Watch) ([]collector.Source, map[string]string, error) { return f.open() }}, nil
 }
 
 // leanBatch is how many ticks are sent at a time in the lean profile.
@@ -229,7 +228,7 @@ func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err 
 	if f.deliver {
 		return a.runDeliver(ctx, n, f)
 	}
-	host, err := thisHost(f.host, f.roles)
+	host, err := thisHost(f.host, f.roles, f.sources)
 	if err != nil {
 		return err
 	}
@@ -242,9 +241,7 @@ func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err 
 			s.Close()
 		}
 	}()
-	for _, name := range sortedKeys(absent) {
-		a.warn(fmt.Errorf("no %s: %s", name, absent[name]))
-	}
+	a.sayAbsent(absent)
 	if f.profile == "lean" {
 		sources = leanSources(sources, absent)
 	}
