@@ -278,7 +278,7 @@ func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err 
 	if f.duration > 0 {
 		s.Ticks = int64(f.duration/f.interval) + 1
 	}
-	a.trim()
+	defer time.AfterFunc(startTime, a.trim).Stop()
 	account, err := s.Run(ctx)
 	err = errors.Join(err, pub.Control(&schemas.Control{Kind: "end", At: stamp(), End: &schemas.End{Epoch: id.Epoch, LastSeq: account.LastSeq, Refused: account.Refused, Missed: account.Missed}}))
 	wait := 30 * time.Second

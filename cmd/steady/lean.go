@@ -57,6 +57,9 @@ func self() string {
 	return name
 }
 
+// startTime is when what a collecting process does for the first time is done.
+const startTime = 5 * time.Second
+
 // trim gives back the memory that only the start has needed: the pages of the program
 // file, which come back from the page cache when they are needed, and free heap.
 func (a *app) trim() {
