@@ -1,7 +1,7 @@
 package schemas
 
 // Tables are all tables, in the order in which they are printed and written.
-var Tables = []*Table{&CPU, &Memory, &Disk, &Net, &Load, &Paging, &Pressure, &Collector, &Workload, &Summary, &Quality}
+var Tables = []*Table{&CPU, &Memory, &Disk, &Net, &Load, &Paging, &Pressure, &Cgroup, &Process, &Collector, &Workload, &Summary, &Quality}
 
 // CPU is one logical CPU at one tick: the cpuN lines of /proc/stat (proc_stat(5)),
 // in USER_HZ ticks since boot. The kernel's summary line is not kept: after a CPU
