@@ -169,3 +169,45 @@ func TestNoContainersForAWhile(t *testing.T) {
 		t.Errorf("%s: %q", f.m.Status, f.m.Reasons)
 	}
 }
+
+// statOf is the text of /proc/PID/stat of a process that used so many ticks of CPU time.
+func statOf(pid, start, user int) string {
+	return fmt.Sprintf("%d (nginx) S 1 1 1 0 -1 4194304 0 0 0 0 %d 0 0 0 20 0 1 0 %d 4096000 10 18446744073709551615\n", pid, user, start)
+}
+
+// Of a server with many workers one row adds them up: it goes on when a worker ends, has
+// all that a new one did, and takes nothing back when a pid is used again; and so does
+// the row of a single process, whose counters never go back.
+func TestWorkersComeAndGo(t *testing.T) {
+	h := newSampledHost(t, func(root string, clock collector.Clock) (collector.Source, error) {
+		s, _, err := procfs.Processes(root, []procfs.Selector{{Comm: "nginx"}, {Comm: "ngin?", Each: true}}, clock)
+		return s, err
+	}, map[string]string{"proc/10/stat": statOf(10, 100, 500), "proc/11/stat": statOf(11, 100, 9000)})
+	end := func(pid int) {
+		t.Helper()
+		if err := os.RemoveAll(filepath.Join(h.root, fmt.Sprintf("proc/%d", pid))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.sample()
+	h.write("proc/10/stat", statOf(10, 100, 520))
+	h.write("proc/11/stat", statOf(11, 100, 9030))
+	h.sample()
+	end(11)
+	h.write("proc/12/stat", statOf(12, 700, 7))
+	h.sample()
+	h.write("proc/11/stat", statOf(11, 800, 40)) // another one
+	h.sample()
+	h.write("proc/11/stat", statOf(11, 800, 41))
+	h.sample()
+	f := h.done()
+	same(t, "process", f.lines(&schemas.Process, "seq", "device", "user_ns", "processes"), []string{
+		"1 nginx - 2", "2 nginx 500000000 2", "3 nginx 70000000 2", "4 nginx 400000000 3", "5 nginx 10000000 3",
+		"1 nginx[10] - 1", "2 nginx[10] 200000000 1", "3 nginx[10] 0 1", "4 nginx[10] 0 1", "5 nginx[10] 0 1",
+		"1 nginx[11] - 1", "2 nginx[11] 300000000 1", "4 nginx[11] 400000000 1", "5 nginx[11] 10000000 1",
+		"3 nginx[12] - 1", "4 nginx[12] 0 1", "5 nginx[12] 0 1",
+	})
+	same(t, "quality", f.reasons("process"), []string{
+		"1 process  nginx first - -", "1 process  nginx[10] first - -", "1 process  nginx[11] first - -", "3 process  nginx[12] first - -",
+	})
+}

@@ -284,12 +284,13 @@ func goldenOf(t *testing.T, file string) map[string]int64 {
 	}
 	out := make(map[string]int64)
 	for line := range strings.Lines(string(text)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		v, err := strconv.ParseInt(value, 10, 64)
+		line = strings.TrimSpace(line)
+		blank := strings.LastIndexByte(line, ' ') // a device may have some
+		v, err := strconv.ParseInt(line[blank+1:], 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[key] = v
+		out[line[:blank]] = v
 	}
 	return out
 }

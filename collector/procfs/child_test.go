@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,9 +28,9 @@ func init() {
 	runtime.LockOSThread() // this is the first thread
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
-		var what, path string
-		var n int64
-		fmt.Sscan(in.Text(), &what, &n, &path)
+		f := append(strings.SplitN(in.Text(), " ", 3), "", "")
+		what, path := f[0], f[2]
+		n, _ := strconv.ParseInt(f[1], 10, 64)
 		if err := childDo(what, n, path); err != nil {
 			fmt.Println("error:", err)
 			os.Exit(1)

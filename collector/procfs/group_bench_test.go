@@ -172,3 +172,65 @@ func openDescriptors(t *testing.T) int {
 	}
 	return len(files)
 }
+
+// manyProcesses writes a /proc of so many processes, of which every 1000th is nginx.
+func manyProcesses(tb testing.TB, n int) (root string) {
+	tb.Helper()
+	root = tb.TempDir()
+	for i := range n {
+		p := fakeProcess{pid: i + 1, ppid: 1, comm: fmt.Sprintf("other%d", i%100), start: 1, cmdline: "other"}
+		if i%1000 == 999 {
+			p.comm, p.cmdline = "nginx", "nginx: worker process"
+		}
+		p.write(tb, root)
+	}
+	return root
+}
+
+// BenchmarkProcesses is a tick with 30 processes chosen, of 30,000 and of 300; live is
+// this host, with one.
+func BenchmarkProcesses(b *testing.B) {
+	run := func(b *testing.B, s *processes, n int) {
+		blocks := newBlocks(s)
+		for range 3 {
+			sampled(b, s, blocks)
+		}
+		b.ReportAllocs()
+		begin := rusage(unix.RUSAGE_SELF)
+		for b.Loop() {
+			if err := s.Sample(blocks); err != nil {
+				b.Fatal(err)
+			}
+		}
+		reportCPU(b, begin, 1, "tick")
+		b.ReportMetric(float64(len(s.chosen)), "chosen")
+		b.ReportMetric(float64(len(s.entries)), "there")
+	}
+	for _, n := range []int{300, 30_000} {
+		b.Run(fmt.Sprintf("files/%d", n), func(b *testing.B) {
+			run(b, openTestProcesses(b, manyProcesses(b, n), many, collector.Now, "nginx"), n)
+		})
+	}
+	for name, selectors := range map[string][]string{"comm": {"procfs.test"}, "cmd": {"cmd:-test.bench"}, "each": {"each *"}} {
+		b.Run("live/"+name, func(b *testing.B) {
+			startChild(b)
+			run(b, openTestProcesses(b, "/", wide, collector.Now, selectors...), 1)
+		})
+	}
+}
+
+// A tick allocates nothing while the processes stay, however many are not chosen.
+func TestManyProcesses(t *testing.T) {
+	s := openTestProcesses(t, manyProcesses(t, 1000), many, collector.Now, "nginx", "cmd:worker")
+	b := newBlocks(s)
+	sampled(t, s, b)
+	expect(t, b, "nginx", "processes", 1)
+	expect(t, b, "cmd:worker", "processes", 1)
+	if n := testing.AllocsPerRun(70, func() {
+		if err := s.Sample(b); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations a tick", n)
+	}
+}

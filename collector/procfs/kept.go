@@ -49,7 +49,7 @@ func newKeeper() *keeper {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err == nil {
 		share = int(min(r.Cur/4, math.MaxInt32))
 	}
-	return &keeper{left: share, buf: make([]byte, 8192)}
+	return &keeper{left: share, buf: make([]byte, 32<<10)}
 }
 
 // read returns the text of the file base/name below the directory dir, valid until the
