@@ -3,7 +3,7 @@ package schemas
 // Tables are all tables, in the order in which they are printed and written.
 var Tables = []*Table{&CPU, &Memory, &Disk, &Net, &Load, &Paging, &Pressure,
 	&Kernel, &Interrupts, &InterruptsCPU, &InterruptCells, &Softnet, &Serial, &Filesystem, &NetProto, &NetProto6, &Sockets, &NFSClient, &NFSServer, &Swap, &Sched, &Perf, &PerfEvent,
-	&CPUFreq, &Temperature, &Fan, &Voltage, &Current, &Power, &Energy, &Battery, &NUMA, &HugePages, &USB, &FC, &InfiniBand, &EDAC, &Link, &Clock,
+	&CPUFreq, &Temperature, &Fan, &Voltage, &Current, &Power, &Energy, &Battery, &NUMA, &HugePages, &USB, &FC, &InfiniBand, &EDAC, &Link, &Clock, &Cgroup, &Process,
 	&Collector, &Workload, &Summary, &Output, &Quality}
 
 // CPU is one logical CPU at one tick: the cpuN lines of /proc/stat (proc_stat(5)),
