@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,8 +25,9 @@ type Account struct {
 }
 
 // A Sampler takes a tick of its sources each interval, on an absolute schedule: a
-// tick that takes long moves no other. What can't begin within its own interval is
-// not made up for: it is missed, and the next one says so.
+// tick that takes long moves no other, and a source that takes long no other source.
+// What can't begin within its own interval is not made up for: it is missed, and the
+// next one says so.
 type Sampler struct {
 	Interval time.Duration // 0: 1 s
 	// StartBootNS is the boot time at which the first tick is due; 0: now.
@@ -45,15 +47,24 @@ type Sampler struct {
 	UnackedBytes, LogBytes func() int64
 
 	end     atomic.Int64 // no tick due after this moment; 0: none is too late
+	ctx     context.Context
 	tick    schemas.Tick
-	first   []int // index of a source's first block
-	failed  []int64
-	failing []bool
-	skipped []bool
+	k       int64 // which tick it is, the missed ones included, from 0
+	late    int64 // by how much it began late
+	at      int   // the reader whose turn it is
+	readers []*reader
 	self    self
 	account Account
 	missed  int64 // ticks missed just before this one
 	rusage  unix.Rusage
+	timer   *time.Timer
+	over    chan struct{} // closed when all ticks are taken
+	quit    chan struct{} // closed when Run returns
+
+	watch   *time.Timer // calls overdue; nil: nobody watches
+	mu      sync.Mutex
+	reading *reader // the source that holds up the sampler now
+	ticking bool    // a tick is being taken
 }
 
 // self reads the process's own memory.
@@ -78,51 +89,76 @@ var (
 
 // Run takes ticks until ctx ends or all are taken, and returns what was done. A
 // source that fails costs its part of the tick, which is then a gap; an error says
-// that sampling can't begin at all.
+// that sampling can't begin at all. A source that hangs at the end is left behind.
 func (s *Sampler) Run(ctx context.Context) (Account, error) {
 	if err := s.prepare(); err != nil {
 		return Account{}, err
 	}
 	defer s.self.close()
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	interval := s.Interval.Nanoseconds()
-	for k := int64(0); s.Ticks == 0 || k < s.Ticks; k++ {
-		due := s.StartBootNS + k*interval
-		for {
-			_, now := s.Clock()
-			if e := s.end.Load(); e != 0 && k > 0 && due-interval >= e {
-				return s.account, nil // the one before was the last
-			}
-			if now >= due {
-				skip := (now - due) / interval
-				if s.Ticks != 0 {
-					skip = min(skip, s.Ticks-k) // after the last there are none to miss
-				}
-				if skip > 0 {
-					s.account.Missed += skip
-					s.missed = skip
-					k += skip
-					due += skip * interval
-					if s.Ticks != 0 && k >= s.Ticks {
-						return s.account, nil
-					}
-				}
-				s.Take(now - due)
-				break
-			}
-			timer.Reset(time.Duration(due - now))
-			select {
-			case <-ctx.Done():
-				return s.account, nil
-			case <-timer.C:
-			}
+	s.ctx, s.over, s.quit = ctx, make(chan struct{}), make(chan struct{})
+	defer close(s.quit)
+	s.timer = time.NewTimer(time.Hour)
+	defer s.timer.Stop()
+	s.watch = time.AfterFunc(time.Hour, s.overdue)
+	defer s.watch.Stop()
+	go s.work(nil)
+	<-s.over
+	return s.account, nil
+}
+
+// work takes ticks; unless slow is nil, it first ends the tick that this source holds
+// up. It returns when all is done, or when another goroutine took over: then it stays
+// with the source that was too slow for it.
+func (s *Sampler) work(slow *reader) {
+	if slow != nil {
+		s.setApart(slow)
+		if r := s.takeRest(); r != nil {
+			s.serve(r)
+			return
 		}
-		if ctx.Err() != nil {
-			break
+		s.k++
+	}
+	for ; (s.Ticks == 0 || s.k < s.Ticks) && s.await(); s.k++ {
+		if r := s.takeTick(); r != nil {
+			s.serve(r)
+			return
 		}
 	}
-	return s.account, nil
+	close(s.over)
+}
+
+// await waits for the next tick that can still begin, and reports whether there is one
+// before ctx ends.
+func (s *Sampler) await() bool {
+	interval := s.Interval.Nanoseconds()
+	for s.ctx.Err() == nil {
+		due := s.StartBootNS + s.k*interval
+		if e := s.end.Load(); e != 0 && s.k > 0 && due-interval >= e {
+			return false // the one before was the last
+		}
+		_, now := s.Clock()
+		if now < due {
+			s.timer.Reset(time.Duration(due - now))
+			select {
+			case <-s.ctx.Done():
+			case <-s.timer.C:
+			}
+			continue
+		}
+		skip := (now - due) / interval
+		if s.Ticks != 0 {
+			skip = min(skip, s.Ticks-s.k) // after the last there are none to miss
+		}
+		if skip > 0 {
+			s.account.Missed += skip
+			s.missed = skip
+			s.k += skip
+			due += skip * interval
+		}
+		s.late = now - due
+		return s.Ticks == 0 || s.k < s.Ticks
+	}
+	return false
 }
 
 // EndAfter ends Run with the first tick that is due at or after a moment of the boot time
@@ -151,30 +187,37 @@ func (s *Sampler) prepare() error {
 	own := schemas.Block{Table: &schemas.Collector}
 	own.SetDevice(0, []byte("process"))
 	for _, src := range s.Sources {
-		s.first = append(s.first, len(s.tick.Blocks))
+		r := &reader{source: src, first: len(s.tick.Blocks)}
 		for _, t := range src.Tables() {
-			s.tick.Blocks = append(s.tick.Blocks, schemas.Block{Table: t})
+			r.blocks = append(r.blocks, schemas.Block{Table: t})
 		}
+		r.devices = make([][]string, len(r.blocks))
+		s.tick.Blocks = append(s.tick.Blocks, r.blocks...)
+		s.readers = append(s.readers, r)
 		if slices.Contains(own.Devices, src.Name()) {
 			return fmt.Errorf("collector: two sources, or one and the collector's own row, are called %q", src.Name())
 		}
 		own.SetDevice(len(own.Devices), []byte(src.Name()))
 	}
 	s.tick.Blocks = append(s.tick.Blocks, own)
-	s.failed = make([]int64, len(s.Sources))
-	s.failing = make([]bool, len(s.Sources))
-	s.skipped = make([]bool, len(s.Sources))
 	return nil
 }
 
 // Take takes one tick now, which was due lateNS ago, and hands it to the sink.
 func (s *Sampler) Take(lateNS int64) {
+	s.late = lateNS
+	s.takeTick()
+}
+
+// takeTick takes one tick. It returns the source that was too slow for it, if another
+// goroutine took over.
+func (s *Sampler) takeTick() (slow *reader) {
 	s.tick.Seq++
 	s.tick.Rows = s.tick.Rows[:0]
 	wall, boot := s.Clock()
-	if s.tick.Seq > 1 && lateNS > s.Interval.Nanoseconds()/10 {
+	if s.tick.Seq > 1 && s.late > s.Interval.Nanoseconds()/10 {
 		s.account.Late++
-		s.note(wall, boot, "late", "", fmt.Sprintf("the tick began %.3f s after it was due", float64(lateNS)/1e9))
+		s.note(wall, boot, "late", "", fmt.Sprintf("the tick began %.3f s after it was due", float64(s.late)/1e9))
 	}
 	if s.Since != nil && s.tick.Seq == 1 {
 		s.resume(wall, boot)
@@ -183,36 +226,96 @@ func (s *Sampler) Take(lateNS int64) {
 		s.note(wall, boot, "missed", "", fmt.Sprintf("%d ticks before this one could not begin within their interval", s.missed))
 		s.missed = 0
 	}
-	own := &s.tick.Blocks[len(s.tick.Blocks)-1]
-	own.Resize(1 + len(s.Sources))
-	_, began := s.Clock()
-	for i, src := range s.Sources {
-		blocks := s.tick.Blocks[s.first[i] : s.first[i]+len(src.Tables())]
-		err := src.Sample(blocks)
-		_, ended := s.Clock()
-		for j := range blocks {
-			blocks[j].Gap = err != nil
-		}
-		if err != nil {
-			s.failed[i]++
-			if !s.failing[i] {
-				s.Warn(fmt.Errorf("collector: %s: %w", src.Name(), err))
-			}
-			for j := range blocks {
-				s.note(wall, boot, "failed", blocks[j].Table.Name, err.Error())
-			}
-		}
-		s.failing[i] = err != nil
-		s.noteSkipped(i, src, wall, boot)
-		if n, ok := src.(Noter); ok {
-			s.tick.Rows = n.Notes(s.tick.Rows)
-		}
-		own.Set(1+i, colSample, ended-began)
-		own.Set(1+i, colFailed, s.failed[i])
-		began = ended
+	s.own().Resize(1 + len(s.readers))
+	s.at = 0
+	s.setTicking(true)
+	return s.takeRest()
+}
+
+// own is the block of table collector.
+func (s *Sampler) own() *schemas.Block { return &s.tick.Blocks[len(s.tick.Blocks)-1] }
+
+func (s *Sampler) setTicking(on bool) {
+	if s.watch == nil {
+		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ticking = on
+	if on {
+		s.watch.Reset(s.slow())
+	} else {
+		s.watch.Stop()
+	}
+}
+
+// takeRest takes what is left of a tick, as takeTick does.
+func (s *Sampler) takeRest() (slow *reader) {
+	wall, boot := s.Clock()
+	began := boot
+	for ; s.at < len(s.readers); s.at++ {
+		r := s.readers[s.at]
+		if r.apart {
+			continue
+		}
+		if !s.read(r, began) {
+			return r
+		}
+		began += r.took
+		r.done = false
+		s.take(s.at, r, wall, boot)
+	}
+	s.setTicking(false)
+	for i, r := range s.readers {
+		if r.apart {
+			s.takeApart(i, r, wall, began)
+		}
+	}
+	s.account.LastSeq = s.tick.Seq
+	s.takeOwn()
+	if err := s.Sink.Tick(&s.tick); err != nil {
+		if len(s.account.Refused) == 0 {
+			s.Warn(fmt.Errorf("collector: tick %d: %w", s.tick.Seq, err))
+		}
+		s.account.Refused = AddToRanges(s.account.Refused, s.tick.Seq)
+	}
+	s.readAgain()
+	return nil
+}
+
+// take puts a reading into the tick.
+func (s *Sampler) take(i int, r *reader, wall, boot int64) {
+	blocks := s.tick.Blocks[r.first : r.first+len(r.blocks)]
+	copy(blocks, r.blocks)
+	for j := range blocks {
+		blocks[j].Gap = r.err != nil
+		r.devices[j] = blocks[j].Devices
+	}
+	if r.err != nil {
+		r.failed++
+		if !r.failing {
+			s.Warn(fmt.Errorf("collector: %s: %w", r.source.Name(), r.err))
+		}
+		for j := range blocks {
+			s.note(wall, boot, "failed", blocks[j].Table.Name, r.err.Error())
+		}
+	}
+	r.failing = r.err != nil
+	s.noteSkipped(r, wall, boot)
+	if n, ok := r.source.(Noter); ok {
+		s.tick.Rows = n.Notes(s.tick.Rows)
+	}
+	s.own().Set(1+i, colSample, r.took)
+}
+
+// takeOwn puts what the sampler knows of itself into the tick.
+func (s *Sampler) takeOwn() {
+	own := s.own()
 	own.WallNS, own.BootNS = s.Clock()
-	own.Set(0, colLate, lateNS)
+	for i, r := range s.readers {
+		own.Set(1+i, colFailed, r.failed)
+	}
+	own.Set(0, colLate, s.late)
 	own.Set(0, colMissed, s.account.Missed)
 	own.Set(0, colRefused, s.refused())
 	if s.UnackedBytes != nil {
@@ -226,13 +329,6 @@ func (s *Sampler) Take(lateNS int64) {
 	}
 	if rss, ok := s.self.rss(); ok {
 		own.Set(0, colRSS, rss)
-	}
-	s.account.LastSeq = s.tick.Seq
-	if err := s.Sink.Tick(&s.tick); err != nil {
-		if len(s.account.Refused) == 0 {
-			s.Warn(fmt.Errorf("collector: tick %d: %w", s.tick.Seq, err))
-		}
-		s.account.Refused = AddToRanges(s.account.Refused, s.tick.Seq)
 	}
 }
 
@@ -254,20 +350,32 @@ type Skipper interface {
 
 // noteSkipped says once that a source has lines that can't be read: they cost
 // themselves, and the columns that they carry are null.
-func (s *Sampler) noteSkipped(i int, src Source, wall, boot int64) {
-	k, ok := src.(Skipper)
-	if !ok || s.skipped[i] {
+func (s *Sampler) noteSkipped(r *reader, wall, boot int64) {
+	k, ok := r.source.(Skipper)
+	if !ok || r.skipped {
 		return
 	}
 	if n, example := k.Skipped(); n > 0 {
-		s.skipped[i] = true
-		s.Warn(fmt.Errorf("collector: %s: line skipped: %s", src.Name(), example))
-		s.note(wall, boot, "skipped", src.Tables()[0].Name, example)
+		r.skipped = true
+		s.Warn(fmt.Errorf("collector: %s: line skipped: %s", r.source.Name(), example))
+		s.note(wall, boot, "skipped", r.source.Tables()[0].Name, example)
 	}
 }
 
 func (s *Sampler) note(wall, boot int64, reason, table, detail string) {
-	s.tick.Rows = append(s.tick.Rows, schemas.QualityRow(wall, boot, reason, table, detail))
+	s.tick.Rows = append(s.tick.Rows, QualityRow(wall, boot, reason, table, detail))
+}
+
+// QualityRow returns a row of table quality about a whole table, or about the
+// producer where table is empty.
+func QualityRow(wall, boot int64, reason, table, detail string) schemas.Row {
+	r := schemas.NewRow(&schemas.Quality, wall, boot, 0)
+	r.SetText("reason", reason)
+	r.SetText("table", table)
+	r.SetText("column", "")
+	r.SetText("part", "")
+	r.SetText("detail", detail)
+	return r
 }
 
 func (s *Sampler) refused() int64 {
