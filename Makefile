@@ -7,7 +7,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOTESTSUM := gotest.tools/gotestsum@v1.13.0
 DATA ?= data
 
-.PHONY: help demo build test bench check fuzz evaluate evaluate-short
+.PHONY: help demo build test bench check fuzz compare-sar compare-perf compare-cost evaluate evaluate-short
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' Makefile
@@ -35,6 +35,16 @@ check: ## gofmt, vet, staticcheck, and the imports that the architecture allows
 	@go vet ./...
 	@go run $(STATICCHECK) ./...
 	@go test -run TestImports .
+
+compare-sar: ## every column of sadc beside ours on this host, for two minutes; charts in DATA/compare-sar.html
+	@mkdir -p $(DATA)
+	@go run ./collector/compare -o $(DATA)/compare-sar.html
+
+compare-perf: ## the software events of perf stat beside ours on this host
+	@go test -count 1 -run TestAgreesWithPerf -v ./collector/perf
+
+compare-cost: ## CPU time and memory beside sysstat, node_exporter, netdata and PCP, a quarter of an hour
+	@go run ./collector/cost
 
 evaluate: ## measure the error rates of the statistics at full size, a quarter of an hour; writes docs/EVALUATION.md
 	@go run ./analyze/protocol -o docs/EVALUATION.md

@@ -157,7 +157,8 @@ func (l *line) inOrder(got []int64, n int64) {
 
 var producer = schemas.Producer{Run: "RUN", Host: "h", Epoch: 1, BootID: "b"}
 
-// tick is one of so many disks, or of paging for none, whose values can't be packed.
+// tick is one of so many disks, or of 27 values of paging for none, which can't be
+// packed.
 func tick(seq int64, devices int) *schemas.Tick {
 	r := rand.New(rand.NewPCG(uint64(seq), 1))
 	b := schemas.Block{Table: &schemas.Disk}
@@ -168,7 +169,7 @@ func tick(seq int64, devices int) *schemas.Tick {
 		b.Devices = append(b.Devices, fmt.Sprint("sd", i))
 	}
 	b.Resize(max(devices, 1))
-	for i := range b.Values {
+	for i := range b.Values[:min(len(b.Values), max(27, 17*devices))] {
 		b.Values[i], b.Known[i] = int64(r.Uint64()), true
 	}
 	return &schemas.Tick{Seq: seq, Blocks: []schemas.Block{b}}

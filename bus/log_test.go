@@ -408,6 +408,62 @@ func TestSyncsOnlyWhatTheServerHasNot(t *testing.T) {
 	l.inOrder(l.seqs(l.all(1)), seq)
 }
 
+// Ticks sent in batches wait for their number, for a control message or for the end.
+func TestBatches(t *testing.T) {
+	l := newLine(t)
+	for _, logged := range []bool{false, true} {
+		t.Run(fmt.Sprint("with a log: ", logged), func(t *testing.T) {
+			var syncs atomic.Int64
+			o := PublisherOptions{Batch: 10}
+			if logged {
+				o.Log = l.log(t.TempDir(), LogOptions{Step: func(what string) {
+					if what == "sync" {
+						syncs.Add(1)
+					}
+				}})
+			}
+			run := fmt.Sprint("BATCH", logged)
+			p := NewPublisher(l.conn, ofEpoch(1, run), o)
+			push := func(from, to int64) {
+				for seq := from; seq <= to; seq++ {
+					l.must(p.Tick(tick(seq, 1)))
+				}
+			}
+			var counts []int
+			state := func(all bool) {
+				l.Helper()
+				if all {
+					l.until("stored", func() bool { return p.UnackedBytes() == 0 })
+				}
+				counts = append(counts, len(l.story(run)))
+			}
+			l.must(p.Control(openOf(1)))
+			state(true)
+			push(1, 9)
+			if logged {
+				l.until("logged", func() bool { return p.queue.log.wal.Last() == 10 })
+			}
+			state(false)
+			push(10, 10)
+			state(true)
+			push(11, 13)
+			l.must(p.Control(helloOf(1, 1)))
+			state(true)
+			push(14, 25)
+			l.until("ten stored", func() bool { n, _ := p.queue.unackedNow(); return n == 2 })
+			state(false)
+			l.settled(p)
+			counts = append(counts, len(l.story(run)))
+			if want := []int{1, 1, 11, 15, 25, 27}; !slices.Equal(counts, want) {
+				t.Errorf("in the stream %v, want %v", counts, want)
+			}
+			if n := syncs.Load(); n > 0 {
+				t.Errorf("%d syncs while the server answers", n)
+			}
+		})
+	}
+}
+
 // Damage costs the ticks that it hit; the log says so, and the rest is delivered.
 func TestDamagedLog(t *testing.T) {
 	l := newLine(t)

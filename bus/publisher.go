@@ -45,6 +45,10 @@ type PublisherOptions struct {
 	Log *Log
 	// Pending bounds the bytes held in memory, without a log; 0: DefaultPending.
 	Pending int64
+	// Batch makes the publisher send so many data messages at a time, so that sender and
+	// server wake up less often; 0: 1. Control messages take along what waits. What waits
+	// for its batch is in the log, and not synced there.
+	Batch int
 	// Warn is told what a user should know, each change once; nil: nobody is.
 	Warn func(error)
 }
@@ -84,7 +88,7 @@ func NewPublisher(conn *Conn, p schemas.Producer, o PublisherOptions) *Publisher
 		o.Warn = func(error) {}
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	q := newQueue(o.Log, o.Pending, o.Warn)
+	q := newQueue(o)
 	pub := &Publisher{conn: conn, producer: p, queue: q, sender: newSender(conn, q, o.Warn), enc: schemas.NewEncoder(p), stop: stop}
 	if o.Log != nil {
 		go q.keep()

@@ -33,6 +33,7 @@ const (
 type queue struct {
 	log   *Log  // nil: there is none
 	limit int64 // of bytes in memory without a log
+	batch uint64
 	warn  func(error)
 
 	wake   chan struct{} // the sender: something is to be taken, or closing
@@ -45,10 +46,11 @@ type queue struct {
 	memory  []*message // not taken yet, or not in the log yet; oldest first
 	next    uint64     // number of the next message
 	cursor  uint64     // number of the next to be taken
+	due     uint64     // up to here they may be taken
 	evicted uint64     // up to here, what is not taken yet is in the log only
 	done    uint64     // up to here the server has all
 	written uint64     // the last message written to the log
-	dirty   time.Time  // since when one that the server has not is written and not synced
+	dirty   time.Time  // since when one that the server may have, and has not, is not synced
 	unacked sizes
 	onDisk  sizes // of unacked: not taken yet, in the log only
 	bytes   int64 // of memory
@@ -64,8 +66,9 @@ type sizes struct{ messages, bytes int64 }
 func (s *sizes) add(m *message)    { s.messages++; s.bytes += int64(len(m.data)) }
 func (s *sizes) remove(m *message) { s.messages--; s.bytes -= int64(len(m.data)) }
 
-func newQueue(log *Log, limit int64, warn func(error)) *queue {
-	q := &queue{log: log, limit: limit, warn: warn, next: 1, cursor: 1,
+func newQueue(o PublisherOptions) *queue {
+	log := o.Log
+	q := &queue{log: log, limit: o.Pending, batch: uint64(max(o.Batch, 1)), warn: o.Warn, next: 1, cursor: 1,
 		wake: make(chan struct{}, 1), toKeep: make(chan struct{}, 1), finish: make(chan struct{}), ended: make(chan struct{}),
 		timer: time.NewTimer(time.Hour)}
 	q.timer.Stop()
@@ -77,6 +80,7 @@ func newQueue(log *Log, limit int64, warn func(error)) *queue {
 		q.onDisk = sizes{log.leftCount, log.leftBytes}
 		q.unacked = q.onDisk
 	}
+	q.due = q.next - 1
 	return q
 }
 
@@ -104,7 +108,10 @@ func (q *queue) push(m *message) error {
 		q.waiting += m.logBytes()
 		signal(q.toKeep)
 	}
-	signal(q.wake)
+	if m.control || m.number-q.due >= q.batch {
+		q.due = m.number
+		signal(q.wake)
+	}
 	return nil
 }
 
@@ -132,7 +139,7 @@ func now() (wallNS, bootNS int64) {
 // close says that nothing more is pushed.
 func (q *queue) close() {
 	q.mu.Lock()
-	q.closing = true
+	q.closing, q.due = true, q.next-1
 	q.mu.Unlock()
 	signal(q.wake)
 }
@@ -155,6 +162,9 @@ func (q *queue) take() (m *message, over bool) {
 	for _, m := range q.memory {
 		if m.number < q.cursor {
 			continue
+		}
+		if m.number > q.due {
+			break
 		}
 		q.cursor = m.number + 1
 		q.forget()
@@ -223,7 +233,7 @@ func (q *queue) acknowledge(m *message, first uint64) {
 		q.waiting -= m.logBytes()
 		q.forget()
 	}
-	if q.done >= q.written {
+	if q.done >= min(q.written, q.due) {
 		q.dirty = time.Time{}
 		q.timer.Stop()
 	}
@@ -312,7 +322,7 @@ func (q *queue) write() (more bool) {
 		q.written = m.number
 	}
 	q.forget()
-	if q.dirty.IsZero() && q.written > q.done {
+	if q.dirty.IsZero() && min(q.written, q.due) > q.done {
 		q.dirty = time.Now()
 	}
 	return more

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -20,31 +21,26 @@ import (
 	"github.com/steadybench/steady/schemas"
 )
 
-// Phase is a part of a run.
-type Phase struct {
-	Name     string
-	Duration time.Duration
-}
-
 // Run is one repetition of a scenario on a system.
 type Run struct {
 	schemas.Open
 	// ID is the run's ULID; empty draws one.
-	ID     string
-	Phases []Phase
-	// Setup brings up what the load needs, before the run is opened, and returns the
-	// load for a run that begins at a moment of the boot time clock. The cleanup is
-	// called when the run is over, however it ends. Nil: nothing is driven.
-	Setup func(ctx context.Context) (load func(startBootNS int64) workload.Load, cleanup func() error, err error)
+	ID string
+	// Length is about how long the job takes, for the time left.
+	Length time.Duration
+	// Setup brings up what the load needs, before the run is opened. Nil: nothing is
+	// driven, and the run is Length long.
+	Setup func(ctx context.Context) (*workload.Session, error)
 }
 
 // Host is this host as a run's collector tells it.
 type Host struct {
-	Name    string
-	Roles   []string
-	BootID  string
-	Facts   map[string]string
-	Sources func() (sources []collector.Source, absent map[string]string, err error)
+	Name   string
+	Roles  []string
+	BootID string
+	Facts  map[string]string
+	// Sources opens the sources; watch are processes that the run is about.
+	Sources func(watch []workload.Watch) (sources []collector.Source, absent map[string]string, err error)
 }
 
 // Controller carries out runs on this host.
@@ -89,24 +85,20 @@ func (c *Controller) Do(ctx context.Context, r *Run) (err error) {
 	if r.ID == "" {
 		r.ID = NewRunID()
 	}
-	var total time.Duration
-	for _, p := range r.Phases {
-		total += p.Duration
-	}
-	var load func(int64) workload.Load
+	session := &workload.Session{}
 	if r.Setup != nil {
-		l, cleanup, e := r.Setup(ctx)
-		if e != nil {
-			return fmt.Errorf("campaign: %s: set-up: %w", r.name(), e)
+		if session, err = r.Setup(ctx); err != nil {
+			return fmt.Errorf("campaign: %s: set-up: %w", r.name(), err)
 		}
-		defer func() {
-			if e := cleanup(); e != nil {
-				err = errors.Join(err, fmt.Errorf("campaign: %s: clean-up: %w", r.name(), e))
-			}
-		}()
-		load = l
+		if session.Stop != nil {
+			defer func() {
+				if e := session.Stop(); e != nil {
+					err = errors.Join(err, fmt.Errorf("campaign: %s: clean-up: %w", r.name(), e))
+				}
+			}()
+		}
 	}
-	sources, absent, err := c.Host.Sources()
+	sources, absent, err := c.Host.Sources(session.Watch)
 	if err != nil {
 		return fmt.Errorf("campaign: %s: %w", r.name(), err)
 	}
@@ -118,10 +110,10 @@ func (c *Controller) Do(ctx context.Context, r *Run) (err error) {
 
 	wall, boot := collector.Now()
 	start := schemas.Stamp{Host: c.Host.Name, WallNS: wall + lead.Nanoseconds(), BootNS: boot + lead.Nanoseconds(), BootID: c.Host.BootID}
-	at := func(d time.Duration) schemas.Stamp {
+	at := func(bootNS int64) schemas.Stamp {
 		s := start
-		s.WallNS += d.Nanoseconds()
-		s.BootNS += d.Nanoseconds()
+		s.WallNS += bootNS - start.BootNS
+		s.BootNS = bootNS
 		return s
 	}
 	col := c.producer(r)
@@ -132,57 +124,60 @@ func (c *Controller) Do(ctx context.Context, r *Run) (err error) {
 			err = errors.Join(err, e)
 		}
 	}
+	facts := maps.Clone(c.Host.Facts)
+	maps.Copy(facts, session.Facts)
 	say(col.pub, schemas.Control{Kind: "open", At: start, Open: &open})
 	say(col.pub, schemas.Control{Kind: "hello", At: start, Hello: &schemas.Hello{Epoch: col.id.Epoch, Kind: "collector",
-		Roles: c.Host.Roles, IntervalNS: c.Interval.Nanoseconds(), Facts: c.Host.Facts, Absent: absent}})
+		Roles: c.Host.Roles, IntervalNS: c.Interval.Nanoseconds(), Facts: facts, Absent: absent}})
 
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	var wg sync.WaitGroup
-	sampler := &collector.Sampler{Interval: c.Interval, StartBootNS: start.BootNS, Ticks: int64(total/c.Interval) + 1,
+	sampler := &collector.Sampler{Interval: c.Interval, StartBootNS: start.BootNS,
 		Sources: sources, Sink: col.pub, Warn: c.Warn, UnackedBytes: col.pub.UnackedBytes}
 	var account collector.Account
-	var sampleErr, loadErr error
-	wg.Go(func() { account, sampleErr = sampler.Run(running) })
+	var sampleErr, jobErr error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if account, sampleErr = sampler.Run(running); sampleErr != nil {
+			stop()
+		}
+	})
 	var gen *producer
-	var rows *rowSink
-	if load != nil {
+	var out *jobOut
+	measured := int64(0) // when the measured phase ended
+	ends := start.BootNS + r.Length.Nanoseconds()
+	if session.Job == nil {
+		workload.SleepUntil(running, ends)
+	} else {
 		gen = c.producer(r)
-		rows = &rowSink{sink: gen.pub, warn: c.Warn}
+		out = &jobOut{sink: gen.pub, warn: c.Warn, phase: func(name string, bootNS int64) {
+			say(col.pub, schemas.Control{Kind: "phase", At: at(bootNS), Phase: name})
+			c.Phase(r, name, time.Duration(max(ends-bootNS, 0)))
+			if name == "cooldown" {
+				measured = bootNS
+			}
+		}}
 		say(gen.pub, schemas.Control{Kind: "hello", At: start, Hello: &schemas.Hello{Epoch: gen.id.Epoch, Kind: "workload",
 			Roles: c.Host.Roles, IntervalNS: c.Interval.Nanoseconds()}})
-		driving, end := context.WithCancel(running)
-		defer end()
-		wg.Go(func() {
-			defer stopOnError(&loadErr, stop)
-			loadErr = load(start.BootNS).Run(driving, rows.emit)
-		})
-		wg.Go(func() {
-			sleepUntil(driving, start.BootNS+total.Nanoseconds())
-			end()
-		})
-	}
-	var elapsed time.Duration
-	for _, p := range r.Phases {
-		if !sleepUntil(running, start.BootNS+elapsed.Nanoseconds()) {
-			break
+		if jobErr = session.Job(start.BootNS).Run(running, out); jobErr != nil {
+			stop()
 		}
-		say(col.pub, schemas.Control{Kind: "phase", At: at(elapsed), Phase: p.Name})
-		c.Phase(r, p.Name, total-elapsed)
-		elapsed += p.Duration
+		out.flush()
+	}
+	_, over := collector.Now()
+	if measured != 0 { // what comes after is of no interest
+		sampler.EndAfter(measured)
+	} else {
+		sampler.EndAfter(over)
 	}
 	wg.Wait()
 
-	if len(r.Phases) == 0 || running.Err() != nil { // it ended before its time
-		_, now := collector.Now()
-		elapsed = time.Duration(max(now-start.BootNS, 0))
-	}
-	say(col.pub, schemas.Control{Kind: "end", At: at(elapsed), End: &schemas.End{Epoch: col.id.Epoch, LastSeq: account.LastSeq, Refused: account.Refused, Missed: account.Missed}})
+	say(col.pub, schemas.Control{Kind: "end", At: at(over), End: &schemas.End{Epoch: col.id.Epoch, LastSeq: account.LastSeq, Refused: account.Refused, Missed: account.Missed}})
 	if gen != nil {
-		say(gen.pub, schemas.Control{Kind: "end", At: at(elapsed), End: &schemas.End{Epoch: gen.id.Epoch, LastSeq: rows.seq, Refused: rows.refused}})
+		say(gen.pub, schemas.Control{Kind: "end", At: at(over), End: &schemas.End{Epoch: gen.id.Epoch, LastSeq: out.seq, Refused: out.refused}})
 	}
-	last := schemas.Control{Kind: "close", At: at(elapsed)}
-	cause := errors.Join(sampleErr, loadErr)
+	last := schemas.Control{Kind: "close", At: at(over)}
+	cause := errors.Join(sampleErr, jobErr)
 	if ctx.Err() != nil {
 		cause = ErrInterrupted
 	}
@@ -209,12 +204,6 @@ func (r *Run) name() string {
 	return fmt.Sprintf("%s/%s/%s/%02d", r.Experiment, r.System, r.Scenario, r.Open.Run)
 }
 
-func stopOnError(err *error, stop func()) {
-	if *err != nil {
-		stop()
-	}
-}
-
 // producer is one of a run's producers on this host.
 type producer struct {
 	id  schemas.Producer
@@ -226,37 +215,59 @@ func (c *Controller) producer(r *Run) *producer {
 	return &producer{id: id, pub: bus.NewPublisher(c.Conn, id, bus.PublisherOptions{Warn: c.Warn})}
 }
 
-// rowSink turns a load's rows into ticks.
-type rowSink struct {
+// jobOut turns what a job says into ticks and phases.
+type jobOut struct {
 	sink    collector.Sink
 	warn    func(error)
+	phase   func(name string, bootNS int64)
 	seq     int64
 	refused []schemas.Range
+	names   []string // of pending, in the order in which they came
+	pending map[string][]byte
 }
 
-func (s *rowSink) emit(row schemas.Row) {
-	s.seq++
-	if err := s.sink.Tick(&schemas.Tick{Seq: s.seq, Rows: append([]schemas.Row{row}, row.Clean()...)}); err != nil {
-		if len(s.refused) == 0 {
-			s.warn(fmt.Errorf("campaign: workload row %d: %w", s.seq, err))
-		}
-		s.refused = collector.AddToRanges(s.refused, s.seq)
+var _ workload.Out = (*jobOut)(nil)
+
+func (o *jobOut) Phase(name string, bootNS int64) { o.phase(name, bootNS) }
+
+func (o *jobOut) Row(row schemas.Row) { o.tick(append([]schemas.Row{row}, row.Clean()...)...) }
+
+// Output collects a tool's output to pieces worth a message.
+func (o *jobOut) Output(name string, data []byte) {
+	if o.pending == nil {
+		o.pending = map[string][]byte{}
+	}
+	if _, ok := o.pending[name]; !ok {
+		o.names = append(o.names, name)
+	}
+	o.pending[name] = append(o.pending[name], data...)
+	if len(o.pending[name]) >= schemas.OutputPiece {
+		o.output(name)
 	}
 }
 
-// sleepUntil waits for a moment of the boot time clock and reports whether it came
-// before ctx ended.
-func sleepUntil(ctx context.Context, bootNS int64) bool {
-	for {
-		_, now := collector.Now()
-		if now >= bootNS {
-			return ctx.Err() == nil
+func (o *jobOut) output(name string) {
+	wall, boot := collector.Now()
+	for _, row := range schemas.OutputRows(wall, boot, name, o.pending[name]) {
+		o.tick(row)
+	}
+	o.pending[name] = o.pending[name][:0]
+}
+
+// flush sends what is left of each output; an empty one becomes an empty file.
+func (o *jobOut) flush() {
+	for _, name := range o.names {
+		o.output(name)
+	}
+}
+
+func (o *jobOut) tick(rows ...schemas.Row) {
+	o.seq++
+	if err := o.sink.Tick(&schemas.Tick{Seq: o.seq, Rows: rows}); err != nil {
+		if len(o.refused) == 0 {
+			o.warn(fmt.Errorf("campaign: workload row %d: %w", o.seq, err))
 		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(time.Duration(bootNS - now)):
-		}
+		o.refused = collector.AddToRanges(o.refused, o.seq)
 	}
 }
 

@@ -38,7 +38,7 @@ type load struct {
 }
 
 func (l *load) Run(ctx context.Context, emit func(schemas.Row)) error {
-	if !sleepUntil(ctx, l.startBootNS) {
+	if !workload.SleepUntil(ctx, l.startBootNS) {
 		return nil
 	}
 	for k := 0; ; k++ {
@@ -52,7 +52,7 @@ func (l *load) Run(ctx context.Context, emit func(schemas.Row)) error {
 		if k == 2 && l.fails != nil {
 			return l.fails
 		}
-		if !sleepUntil(ctx, boot+20e6) {
+		if !workload.SleepUntil(ctx, boot+20e6) {
 			return nil
 		}
 	}
@@ -92,7 +92,7 @@ func newLab(t *testing.T) *lab {
 	l := &lab{conn: c}
 	l.Controller = Controller{Conn: c, Interval: 20 * time.Millisecond,
 		Host: Host{Name: "h", Roles: []string{"sut", "load"}, BootID: "b", Facts: map[string]string{"cpus": "2"},
-			Sources: func() ([]collector.Source, map[string]string, error) {
+			Sources: func([]workload.Watch) ([]collector.Source, map[string]string, error) {
 				return []collector.Source{&source{}}, map[string]string{"pressure": "none"}, nil
 			}},
 		Warn: func(err error) {
@@ -220,9 +220,12 @@ func driven(l *load, measure time.Duration) (*Run, *int) {
 	l.began = make(chan struct{})
 	cleaned := new(int)
 	return &Run{Open: schemas.Open{Experiment: "e", System: "s", Scenario: "c", Run: 1, Slot: 4, Params: map[string]any{"n": 1.0}},
-		Phases: []Phase{{"warmup", 100 * time.Millisecond}, {"measure", measure}},
-		Setup: func(context.Context) (func(int64) workload.Load, func() error, error) {
-			return func(start int64) workload.Load { l.startBootNS = start; return l }, func() error { *cleaned++; return nil }, nil
+		Length: 100*time.Millisecond + measure,
+		Setup: func(context.Context) (*workload.Session, error) {
+			return &workload.Session{Job: func(start int64) workload.Job {
+				l.startBootNS = start
+				return &workload.Timed{Load: l, StartBootNS: start, Phases: []workload.Phase{{Name: "warmup", Duration: 100 * time.Millisecond}, {Name: "measure", Duration: measure}}}
+			}, Stop: func() error { *cleaned++; return nil }, Facts: map[string]string{"tool": "made"}}, nil
 		}}, cleaned
 }
 
@@ -233,14 +236,14 @@ func TestRunToItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := l.read(t)
-	if want := []string{"open", "hello", "phase", "phase", "end", "close"}; !slices.Equal(x.collector(), want) {
+	if want := []string{"open", "hello", "phase", "phase", "phase", "end", "close"}; !slices.Equal(x.collector(), want) {
 		t.Errorf("controls %q, want %q", x.collector(), want)
 	}
-	if !slices.Equal(l.phases, []string{"warmup", "measure"}) || *cleaned != 1 || len(l.warned) > 0 {
+	if !slices.Equal(l.phases, []string{"warmup", "measure", "cooldown"}) || *cleaned != 1 || len(l.warned) > 0 {
 		t.Errorf("phases %q, clean-ups %d, warnings %q", l.phases, *cleaned, l.warned)
 	}
 	start := x.at("open", "")
-	if a, b, c := x.at("phase", "warmup")-start, x.at("phase", "measure")-start, x.at("close", "")-start; a != 0 || b != 100e6 || c != 300e6 {
+	if a, b, c := x.at("phase", "warmup")-start, x.at("phase", "measure")-start, x.at("phase", "cooldown")-start; a != 0 || b != 100e6 || c != 300e6 {
 		t.Errorf("the phases begin at %d and %d ns and end at %d", a, b, c)
 	}
 	i := slices.IndexFunc(x.controls, func(c schemas.Control) bool { return c.Open != nil })
@@ -253,7 +256,7 @@ func TestRunToItsEnd(t *testing.T) {
 	if e := x.end(x.hello("collector").Epoch); e.LastSeq+e.Missed != 16 {
 		t.Errorf("the collector's end: %+v, want 16 ticks", e)
 	}
-	if h := x.hello("collector"); h.Facts["cpus"] != "2" || h.Absent["pressure"] != "none" || h.IntervalNS != 20e6 {
+	if h := x.hello("collector"); h.Facts["cpus"] != "2" || h.Facts["tool"] != "made" || h.Absent["pressure"] != "none" || h.IntervalNS != 20e6 {
 		t.Errorf("hello %+v", h)
 	}
 }
@@ -310,7 +313,7 @@ func TestSetupThatFails(t *testing.T) {
 	l := newLab(t)
 	broken := errors.New("broken")
 	r := &Run{Open: schemas.Open{Experiment: "e", System: "s", Scenario: "c", Run: 1},
-		Setup: func(context.Context) (func(int64) workload.Load, func() error, error) { return nil, nil, broken }}
+		Setup: func(context.Context) (*workload.Session, error) { return nil, broken }}
 	if err := l.Do(t.Context(), r); !errors.Is(err, broken) || !strings.Contains(err.Error(), "e/s/c/01: set-up") {
 		t.Errorf("got %v", err)
 	}
@@ -323,9 +326,10 @@ func TestCleanupThatFails(t *testing.T) {
 	l := newLab(t)
 	r, _ := driven(&load{}, 50*time.Millisecond)
 	setup, broken := r.Setup, errors.New("broken")
-	r.Setup = func(ctx context.Context) (func(int64) workload.Load, func() error, error) {
-		load, _, err := setup(ctx)
-		return load, func() error { return broken }, err
+	r.Setup = func(ctx context.Context) (*workload.Session, error) {
+		s, err := setup(ctx)
+		s.Stop = func() error { return broken }
+		return s, err
 	}
 	if err := l.Do(t.Context(), r); !errors.Is(err, broken) || !strings.Contains(err.Error(), "clean-up") {
 		t.Errorf("got %v", err)
@@ -338,12 +342,12 @@ func TestCleanupThatFails(t *testing.T) {
 
 func TestRunWithoutLoad(t *testing.T) {
 	l := newLab(t)
-	r := &Run{Open: schemas.Open{Experiment: "e", System: "s", Scenario: "c", Run: 1}, Phases: []Phase{{"measure", 60 * time.Millisecond}}}
+	r := &Run{Open: schemas.Open{Experiment: "e", System: "s", Scenario: "c", Run: 1}, Length: 60 * time.Millisecond}
 	if err := l.Do(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	x := l.read(t)
-	if want := []string{"open", "hello", "phase", "end", "close"}; !slices.Equal(x.collector(), want) || x.hello("workload") != nil {
+	if want := []string{"open", "hello", "end", "close"}; !slices.Equal(x.collector(), want) || x.hello("workload") != nil {
 		t.Errorf("controls %q", x.collector())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -42,6 +43,7 @@ type Sampler struct {
 	// disk; nil: unknown.
 	UnackedBytes, LogBytes func() int64
 
+	end     atomic.Int64 // no tick due after this moment; 0: none is too late
 	tick    schemas.Tick
 	first   []int // index of a source's first block
 	failed  []int64
@@ -88,6 +90,9 @@ func (s *Sampler) Run(ctx context.Context) (Account, error) {
 		due := s.StartBootNS + k*interval
 		for {
 			_, now := s.Clock()
+			if e := s.end.Load(); e != 0 && k > 0 && due-interval >= e {
+				return s.account, nil // the one before was the last
+			}
 			if now >= due {
 				skip := (now - due) / interval
 				if s.Ticks != 0 {
@@ -118,6 +123,10 @@ func (s *Sampler) Run(ctx context.Context) (Account, error) {
 	}
 	return s.account, nil
 }
+
+// EndAfter ends Run with the first tick that is due at or after a moment of the boot time
+// clock. It may be called while Run goes on.
+func (s *Sampler) EndAfter(bootNS int64) { s.end.Store(bootNS) }
 
 func (s *Sampler) prepare() error {
 	if s.Interval == 0 {
@@ -172,9 +181,9 @@ func (s *Sampler) Take(lateNS int64) {
 	}
 	own := &s.tick.Blocks[len(s.tick.Blocks)-1]
 	own.Resize(1 + len(s.Sources))
+	_, began := s.Clock()
 	for i, src := range s.Sources {
 		blocks := s.tick.Blocks[s.first[i] : s.first[i]+len(src.Tables())]
-		_, began := s.Clock()
 		err := src.Sample(blocks)
 		_, ended := s.Clock()
 		for j := range blocks {
@@ -196,6 +205,7 @@ func (s *Sampler) Take(lateNS int64) {
 		}
 		own.Set(1+i, colSample, ended-began)
 		own.Set(1+i, colFailed, s.failed[i])
+		began = ended
 	}
 	own.WallNS, own.BootNS = s.Clock()
 	own.Set(0, colLate, lateNS)

@@ -228,7 +228,7 @@ func (c *conversion) row(t *schemas.Table, out, raw columns.Frame, i int, state 
 		if v < 0 {
 			c.note(at, t.Name, col.Name, device, "large", nil, &v, "a reading of 2^63 or more")
 		}
-		diff := v - prev.last[j] // modulo 2^64
+		diff := increment(t, prev.last[j], v)
 		reason := ""
 		switch {
 		case !prev.known[j]:
@@ -282,12 +282,26 @@ var detail = map[string]string{
 
 func (s *series) know(j int, v int64) { s.last[j], s.known[j], s.fresh[j] = v, true, true }
 
+// maxTick is the largest increment of a 32-bit counter within a tick that is taken for
+// one: more is a counter that began anew. Nothing counts 268 million events a tick.
+const maxTick = 1 << 28
+
+// increment returns the difference of two readings of a counter, modulo 2^64, or where
+// the kernel counts in 32 bits modulo 2^32.
+func increment(t *schemas.Table, last, v int64) int64 {
+	diff := v - last
+	if round := diff & (1<<32 - 1); t.Wraps && diff < 0 && round < maxTick {
+		return round
+	}
+	return diff
+}
+
 // fell reports whether an ordinary counter of the row went back: then the device began
 // anew, and those of its counters that seem to have gone on are not to be trusted.
 func fell(t *schemas.Table, raw columns.Frame, i int, prev *series) bool {
 	for j := range t.Columns {
 		c := &t.Columns[j]
-		if c.Kind.Cumulative() && c.Retreats == "" && prev.known[j] && !raw[rawValues+j].Null(i) && raw[rawValues+j].Ints[i]-prev.last[j] < 0 {
+		if c.Kind.Cumulative() && c.Retreats == "" && prev.known[j] && !raw[rawValues+j].Null(i) && increment(t, prev.last[j], raw[rawValues+j].Ints[i]) < 0 {
 			return true
 		}
 	}

@@ -402,3 +402,23 @@ func TestOrderOfDevices(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// A counter of 32 bits that goes round goes on, and so does a sum of such; one that
+// begins anew does not.
+func TestCountersOf32Bits(t *testing.T) {
+	r := newRig(t)
+	m := host("sut")
+	r.begin(m, 1)
+	readings := []struct{ line, sum, anew int64 }{
+		{1<<32 - 100, 5<<32 - 50, 5000}, {900, 4<<32 + 450, 20}, {1900, 4<<32 + 550, 120},
+	}
+	for i, x := range readings {
+		r.tick(m.producer(1), tick(int64(i+1), block(&schemas.Interrupts, m.at(int64(i)*second),
+			row{"24", map[string]int64{"count": x.line}}, row{"LOC", map[string]int64{"count": x.sum}}, row{"25", map[string]int64{"count": x.anew}})))
+	}
+	r.end(m, 1, 3)
+	f := r.finish()
+	same(t, "increments", f.lines(&schemas.Interrupts, "device", "count"), []string{
+		"24 -", "24 1000", "24 1000", "25 -", "25 -", "25 100", "LOC -", "LOC 500", "LOC 100"})
+	same(t, "notes", f.notes(), []string{"2 interrupts count 25 reset 5000 20"})
+}

@@ -213,8 +213,10 @@ func (x *Table) form(m *schemas.Metric, plus, minus, per []*column, host string,
 			return 0, 0, false
 		}
 		switch {
-		case ratio: // a level of a level: both over the interval
+		case ratio && gauge: // a level of a level: both over the interval
 			num, den = num*seconds, den*seconds
+		case ratio: // what happened, of what could have
+			den *= seconds
 		case gauge: // a mean latency counts as often as there were operations
 			num *= den
 		}

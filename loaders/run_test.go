@@ -823,6 +823,20 @@ func TestAToolsOwnFigures(t *testing.T) {
 	}
 }
 
+// 160,000 KiB/s are 13.11 % of 10 Gbit/s, over intervals of any length; of a link whose
+// speed nobody knows nothing is known.
+func TestUseOfALink(t *testing.T) {
+	l := newLab(t)
+	at := func(s, kib int64) hostTick {
+		known := row{"eth0", map[string]int64{"rx_bytes": kib * 1024, "tx_bytes": kib * 256, "speed_bit_per_s": 1e10}}
+		return read("h", s, &schemas.Net, known, row{"veth", map[string]int64{"rx_bytes": kib * 1024}})
+	}
+	x := l.table(l.make(run{system: "s", scenario: "c", ticks: []hostTick{at(0, 0), at(1, 160000), at(3, 480000)}}), &schemas.Net)
+	l.want("received", l.values(x, "h", "eth0", "rx_util_pct"), "- 13.11 13.11")
+	l.want("sent", l.values(x, "h", "eth0", "tx_util_pct"), "- 3.28 3.28")
+	l.want("unknown speed", l.values(x, "h", "veth", "rx_util_pct"), "- - -")
+}
+
 func series(t testing.TB, x *Table, m *schemas.Metric, host, device string) *Series {
 	t.Helper()
 	s, err := x.Series(m, host, device)

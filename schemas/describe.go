@@ -173,6 +173,8 @@ func (t *Table) Formula(m *Metric) string {
 	switch gauge := level(m.Plus); {
 	case gauge && m.Per == nil:
 		f = "mean of (" + f + "), weighted by interval"
+	case !gauge && level(m.Per):
+		f = "sum(" + f + ") / sum((" + per + ") * seconds)"
 	case level(m.Per):
 		f = "mean of (" + f + ") / mean of (" + per + "), weighted by interval"
 	case gauge:

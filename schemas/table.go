@@ -145,6 +145,9 @@ type Table struct {
 	// Sparse says that a column is meant for some of the devices only: that the others
 	// have none is no news.
 	Sparse bool
+	// Wraps says that the kernel counts the table's counters, or the parts that they add
+	// up, in 32 bits: one that seems to go back may have gone round.
+	Wraps bool
 	// Steps says that a device may bring its counters up to date less than once a tick.
 	Steps bool
 	// Typed tables travel as records with their own intervals, not as counters.

@@ -3,7 +3,7 @@ package schemas
 // Tables are all tables, in the order in which they are printed and written.
 var Tables = []*Table{&CPU, &Memory, &Disk, &Net, &Load, &Paging, &Pressure,
 	&Kernel, &Interrupts, &InterruptsCPU, &InterruptCells, &Softnet, &Serial, &Filesystem, &NetProto, &NetProto6, &Sockets, &NFSClient, &NFSServer, &Swap, &Sched, &Perf, &PerfEvent,
-	&CPUFreq, &Temperature, &Fan, &Voltage, &Current, &Power, &Energy, &Battery, &NUMA, &HugePages, &USB, &FC, &InfiniBand, &EDAC, &Link, &Clock,
+	&CPUFreq, &Temperature, &Fan, &Voltage, &Current, &Power, &Energy, &Battery, &NUMA, &HugePages, &USB, &FC, &InfiniBand, &EDAC, &Link, &Clock, &Cgroup, &Process,
 	&Collector, &Workload, &Summary, &Output, &Quality}
 
 // CPU is one logical CPU at one tick: the cpuN lines of /proc/stat (proc_stat(5)),
@@ -164,6 +164,9 @@ var Net = Table{Name: "net", Version: 2, Device: "interface", Steps: true, Class
 		{Name: "tx_compressed", Kind: Counter, Sar: "txcmp/s", Help: "compressed packets sent"},
 		{Name: "speed_bit_per_s", Unit: "bit/s", Kind: Gauge, Mul: 1e6, Source: "speed", Help: "the link's speed, null where the driver does not know it; read every 10 s and when the carrier changed"},
 		{Name: "full_duplex", Kind: Gauge, Source: "duplex", Help: "1: full duplex, 0: half; read as the speed is"},
+	}, Derived: []Metric{
+		{Name: "rx_util_pct", Unit: "%", Better: None, Factor: 800, Plus: []string{"rx_bytes"}, Per: []string{"speed_bit_per_s"}, Help: "of the link's speed, received; sar's %ifutil is the larger of both, on half duplex their sum"},
+		{Name: "tx_util_pct", Unit: "%", Better: None, Factor: 800, Plus: []string{"tx_bytes"}, Per: []string{"speed_bit_per_s"}, Help: "of the link's speed, sent"},
 	}, Help: "per interface, from /proc/net/dev; totals leave lo out"}
 
 // Load is /proc/loadavg (proc_loadavg(5)) and procs_blocked of /proc/stat.

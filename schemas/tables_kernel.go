@@ -17,13 +17,13 @@ var Kernel = Table{Name: "kernel", Version: 1, Class: "kernel", Columns: []Colum
 // Interrupts is one line of /proc/interrupts (proc_interrupts(5)), as the kernel names
 // it ("24", "LOC"), summed over CPUs. The kernel counts each CPU's in 32 bits. A name
 // that it gives twice (LOC on powerpc) is one row.
-var Interrupts = Table{Name: "interrupts", Version: 1, Device: "interrupt", NoTotal: []string{""}, Class: "interrupts", Columns: []Column{
+var Interrupts = Table{Name: "interrupts", Version: 1, Wraps: true, Device: "interrupt", NoTotal: []string{""}, Class: "interrupts", Columns: []Column{
 	{Name: "count", Kind: Counter, Sar: "intr/s", Help: "interrupts of this name on all CPUs that are online"},
 }, Help: "per interrupt, from /proc/interrupts; table kernel has the total"}
 
 // InterruptsCPU is one CPU that is online: its column of /proc/interrupts, and of
 // /proc/softirqs. The kernel counts each cell in 32 bits.
-var InterruptsCPU = Table{Name: "interrupts_cpu", Version: 1, Device: "cpu", Alike: true, Class: "interrupts", Columns: []Column{
+var InterruptsCPU = Table{Name: "interrupts_cpu", Version: 1, Wraps: true, Device: "cpu", Alike: true, Class: "interrupts", Columns: []Column{
 	{Name: "interrupts", Kind: Counter, Sar: "intr/s", Help: "interrupts of all names on this CPU; sar -I SUM is their total"},
 	{Name: "softirq_hi", Kind: Counter, Source: "HI", Help: "tasklets of high priority"},
 	{Name: "softirq_timer", Kind: Counter, Source: "TIMER", Help: "timers"},
@@ -38,13 +38,13 @@ var InterruptsCPU = Table{Name: "interrupts_cpu", Version: 1, Device: "cpu", Ali
 }, Help: "per CPU, from /proc/interrupts and /proc/softirqs"}
 
 // InterruptCells is one number of /proc/interrupts.
-var InterruptCells = Table{Name: "interrupt_cells", Version: 1, Device: "interrupt/CPU", NoTotal: []string{""}, Class: "interrupts", Columns: []Column{
+var InterruptCells = Table{Name: "interrupt_cells", Version: 1, Wraps: true, Device: "interrupt/CPU", NoTotal: []string{""}, Class: "interrupts", Columns: []Column{
 	{Name: "count", Kind: Counter, Sar: "intr/s", Help: "interrupts of this name on this CPU"},
 }, Help: "per interrupt and CPU, from /proc/interrupts; only when asked for, since 256 CPUs with 500 interrupts are 128,000 values a tick"}
 
 // Softnet is one CPU's line of /proc/net/softnet_stat (net/core/net-procfs.c), which
 // has hexadecimal numbers of 32 bits and more columns with each kernel.
-var Softnet = Table{Name: "softnet", Version: 1, Device: "cpu", Alike: true, Class: "net", Columns: []Column{
+var Softnet = Table{Name: "softnet", Version: 1, Wraps: true, Device: "cpu", Alike: true, Class: "net", Columns: []Column{
 	{Name: "total", Kind: Counter, Sar: "total/s", Help: "packets processed"},
 	{Name: "dropped", Kind: Counter, Better: Lower, Sar: "dropd/s", Help: "packets dropped since the backlog was full"},
 	{Name: "squeezed", Kind: Counter, Better: Lower, Sar: "squeezd/s", Help: "polls that ended for want of budget or time with work left"},
@@ -56,7 +56,7 @@ var Softnet = Table{Name: "softnet", Version: 1, Device: "cpu", Alike: true, Cla
 // Serial is one line of /proc/tty/driver/serial (uart_proc_show in
 // drivers/tty/serial/serial_core.c), which only root may read. The kernel leaves out
 // the counts of errors that are 0, and counts in 32 bits.
-var Serial = Table{Name: "serial", Version: 1, Device: "line", Class: "serial", Columns: []Column{
+var Serial = Table{Name: "serial", Version: 1, Wraps: true, Device: "line", Class: "serial", Columns: []Column{
 	{Name: "rx", Kind: Counter, Source: "rx", Sar: "rcvin/s", Help: "characters received"},
 	{Name: "tx", Kind: Counter, Source: "tx", Sar: "xmtin/s", Help: "characters sent"},
 	{Name: "frame", Kind: Counter, Source: "fe", Better: Lower, Sar: "framerr/s", Help: "framing errors"},
@@ -373,7 +373,7 @@ var Sockets = Table{Name: "sockets", Version: 1, Class: "sockets", Columns: []Co
 // NFSClient is /proc/net/rpc/nfs (net/sunrpc/stats.c), which is there once the NFS
 // client is loaded. Operations are the sum of versions 3 and 4, as sar forms it, each
 // by its place in the line (fs/nfs/nfs3xdr.c, nfs4xdr.c). The kernel counts in 32 bits.
-var NFSClient = Table{Name: "nfs_client", Version: 1, Class: "nfs", Columns: []Column{
+var NFSClient = Table{Name: "nfs_client", Version: 1, Wraps: true, Class: "nfs", Columns: []Column{
 	{Name: "calls", Kind: Counter, Sar: "call/s", Help: "RPC calls"},
 	{Name: "retrans", Kind: Counter, Better: Lower, Sar: "retrans/s", Help: "RPC calls sent again"},
 	{Name: "auth_refresh", Kind: Counter, Help: "credentials refreshed"},
@@ -404,7 +404,7 @@ var NFSClient = Table{Name: "nfs_client", Version: 1, Class: "nfs", Columns: []C
 // server is loaded. Operations are the sum of versions 3 and 4, as sar forms it: of
 // version 3 by the place in the line, of version 4 by the numbers of RFC 7530. The
 // kernel counts many in 32 bits.
-var NFSServer = Table{Name: "nfs_server", Version: 1, Class: "nfs", Columns: []Column{
+var NFSServer = Table{Name: "nfs_server", Version: 1, Wraps: true, Class: "nfs", Columns: []Column{
 	{Name: "calls", Kind: Counter, Sar: "scall/s", Help: "RPC calls received"},
 	{Name: "bad_calls", Kind: Counter, Better: Lower, Sar: "badcall/s", Help: "RPC calls rejected"},
 	{Name: "bad_format", Kind: Counter, Better: Lower, Help: "RPC calls rejected for their format; in bad_calls"},

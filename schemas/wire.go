@@ -56,6 +56,10 @@ type Encoder struct {
 	typed    []*Table
 	layout   Tick // of the schema kept
 	schema   *arrow.Schema
+
+	template *template
+	flat     []byte // what the template makes
+	out      []byte
 }
 
 // NewEncoder returns an encoder for one producer's messages.
@@ -74,10 +78,21 @@ func (e *Encoder) Encode(ticks []*Tick) ([]byte, error) {
 	if len(ticks) == 0 {
 		return nil, errors.New("schemas: a message needs a tick")
 	}
+	single := len(ticks) == 1 && len(ticks[0].Rows) == 0
+	if single && e.template != nil && SameLayout(&e.template.layout, ticks[0]) {
+		if err := checkCells(ticks[0]); err != nil {
+			return nil, err
+		}
+		e.flat = e.template.append(e.flat[:0], ticks[0])
+		return e.compress(e.flat), nil
+	}
 	typed := typedTables(ticks)
 	for i, t := range ticks {
 		if !SameLayout(ticks[0], t) {
 			return nil, ErrLayout
+		}
+		if err := checkCells(t); err != nil {
+			return nil, err
 		}
 		if t.Seq != ticks[0].Seq+int64(i) {
 			return nil, fmt.Errorf("schemas: tick %d after tick %d in one message", t.Seq, ticks[i-1].Seq)
@@ -98,11 +113,7 @@ func (e *Encoder) Encode(ticks []*Tick) ([]byte, error) {
 	}
 	columns = append(columns, int64Array(seqs, nil))
 	for i := range ticks[0].Blocks {
-		c, err := blockColumn(ticks, i)
-		if err != nil {
-			return nil, err
-		}
-		columns = append(columns, c)
+		columns = append(columns, blockColumn(ticks, i))
 	}
 	for _, t := range typed {
 		columns = append(columns, typedColumn(ticks, t))
@@ -117,7 +128,32 @@ func (e *Encoder) Encode(ticks []*Tick) ([]byte, error) {
 	if err := w.Close(); err != nil {
 		return nil, fmt.Errorf("schemas: encode: %w", err)
 	}
-	return e.zstd.EncodeAll(e.raw.Bytes(), nil), nil
+	if single {
+		e.template = newTemplate(e.raw.Bytes(), ticks[0])
+	}
+	return e.compress(e.raw.Bytes()), nil
+}
+
+// compress returns the payload, which takes no more memory than it needs: it may wait
+// long for the server.
+func (e *Encoder) compress(raw []byte) []byte {
+	e.out = e.zstd.EncodeAll(raw, e.out[:0])
+	return bytes.Clone(e.out)
+}
+
+// checkCells returns an error if a block has not as many values as cells: Arrow drops
+// values in silence where a child's length doesn't fit.
+func checkCells(t *Tick) error {
+	for i := range t.Blocks {
+		b := &t.Blocks[i]
+		if b.Rates != nil {
+			return fmt.Errorf("schemas: encode: %s: rates of a foreign tool do not travel", b.Table.Name)
+		}
+		if cells := b.Rows() * len(b.Table.Columns); !b.Gap && (len(b.Values) != cells || len(b.Known) != cells) {
+			return fmt.Errorf("schemas: encode: %s: %d values and %d marks for %d cells", b.Table.Name, len(b.Values), len(b.Known), cells)
+		}
+	}
+	return nil
 }
 
 func typedTables(ticks []*Tick) []*Table {
@@ -215,7 +251,7 @@ func validity(known []bool) (nulls int, bits *memory.Buffer) {
 	return nulls, memory.NewBufferBytes(b)
 }
 
-func blockColumn(ticks []*Tick, i int) (arrow.Array, error) {
+func blockColumn(ticks []*Tick, i int) arrow.Array {
 	first := &ticks[0].Blocks[i]
 	cells := first.Rows() * len(first.Table.Columns)
 	n := 2 + cells
@@ -224,17 +260,10 @@ func blockColumn(ticks []*Tick, i int) (arrow.Array, error) {
 	present := make([]bool, len(ticks))
 	for k, t := range ticks {
 		b := &t.Blocks[i]
-		if b.Rates != nil {
-			return nil, fmt.Errorf("schemas: encode: %s: rates of a foreign tool do not travel", b.Table.Name)
-		}
 		if b.Gap {
 			values = append(values, make([]int64, n)...)
 			known = append(known, make([]bool, n)...)
 			continue
-		}
-		// Arrow drops values in silence where a child's length doesn't fit.
-		if len(b.Values) != cells || len(b.Known) != cells {
-			return nil, fmt.Errorf("schemas: encode: %s: %d values and %d marks for %d cells", b.Table.Name, len(b.Values), len(b.Known), cells)
 		}
 		present[k] = true
 		values = append(append(values, b.WallNS, b.BootNS), b.Values...)
@@ -246,7 +275,7 @@ func blockColumn(ticks []*Tick, i int) (arrow.Array, error) {
 	d := array.NewData(arrow.FixedSizeListOf(int32(n), arrow.PrimitiveTypes.Int64), len(ticks),
 		[]*memory.Buffer{bits}, []arrow.ArrayData{child.Data()}, nulls, 0)
 	defer d.Release()
-	return array.NewFixedSizeListData(d), nil
+	return array.NewFixedSizeListData(d)
 }
 
 func typedColumn(ticks []*Tick, t *Table) arrow.Array {

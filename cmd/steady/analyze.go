@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/steadybench/steady/analyze"
+	"github.com/steadybench/steady/campaign"
 	"github.com/steadybench/steady/loaders"
 	"github.com/steadybench/steady/report"
 	"github.com/steadybench/steady/schemas"
@@ -175,6 +177,9 @@ func (a *app) judgeExperiment(data, experiment string, o judgeOptions) (*schemas
 	if err != nil {
 		return nil, nil, err
 	}
+	if o.extended, err = extensions(data, experiment); err != nil {
+		return nil, nil, err
+	}
 	results, scenarios, err := judge(runs, o)
 	if err != nil {
 		return nil, nil, err
@@ -184,6 +189,24 @@ func (a *app) judgeExperiment(data, experiment string, o judgeOptions) (*schemas
 		return nil, nil, err
 	}
 	return results, scenarios, replaceFile(filepath.Join(data, "experiments", experiment, "results.json"), b.Bytes())
+}
+
+// extensions returns which scenarios of an experiment were extended; none where it was
+// not carried out by steady run.
+func extensions(data, experiment string) (map[string]campaign.Extension, error) {
+	path := filepath.Join(data, "experiments", experiment, "state.json")
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var s campaign.State
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("analyze: %s: %w", path, err)
+	}
+	return s.Extended, nil
 }
 
 // replaceFile writes a file by one rename.

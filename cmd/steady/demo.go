@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,10 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/steadybench/steady/analyze"
 	"github.com/steadybench/steady/campaign"
-	"github.com/steadybench/steady/collector/workload"
-	"github.com/steadybench/steady/ingest"
+	"github.com/steadybench/steady/loaders"
 	"github.com/steadybench/steady/report"
 	"github.com/steadybench/steady/schemas"
 )
@@ -27,7 +22,7 @@ import (
 // demoSystem is a variant that the demo compares.
 type demoSystem struct {
 	name string
-	args []string // of the server
+	gzip bool
 }
 
 // demoSystems are the baseline, its twin (an A/A comparison, in which nothing should
@@ -35,7 +30,7 @@ type demoSystem struct {
 var demoSystems = []demoSystem{
 	{name: "baseline"},
 	{name: "twin"},
-	{name: "gzip", args: []string{"--gzip"}},
+	{name: "gzip", gzip: true},
 }
 
 type demoFlags struct {
@@ -46,7 +41,6 @@ type demoFlags struct {
 	connections      int
 	pin              bool
 	json             bool
-	serverCPUs       []int
 }
 
 func (a *app) demo() *cobra.Command {
@@ -92,213 +86,57 @@ func (f *demoFlags) check() error {
 	return nil
 }
 
-// place gives the server half of the CPUs and this process, with the load, the rest.
-func (f *demoFlags) place() error {
-	cpus, err := workload.Available()
-	if err != nil {
-		return err
-	}
-	if !f.pin || len(cpus) < 2 {
-		return nil
-	}
-	f.serverCPUs = cpus[len(cpus)/2:]
-	return workload.Pin(cpus[:len(cpus)/2])
-}
-
-func (a *app) runDemo(ctx context.Context, f demoFlags) (err error) {
+func (a *app) runDemo(ctx context.Context, f demoFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	exe, err := os.Executable()
+	text := f.plan()
+	plan, variants, err := campaign.ParsePlan("demo", text, drivers)
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	if err := f.place(); err != nil {
-		return err
-	}
-	store, err := ingest.OpenStore(f.data, a.warn)
+	results, scenarios, err := a.carryOut(ctx, &experiment{plan: plan, variants: variants, text: text, data: f.data, nats: f.nats})
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	conn, done, err := a.connect(f.nats, f.data, "steady demo")
-	if err != nil {
-		return err
-	}
-	defer done()
-	// Made before the first run, so that none of its messages has to wait for it.
-	if _, err := conn.EnsureStream(ctx, f.nats.bytes, 1); err != nil {
-		return err
-	}
-	sealed := make(chan string, 64)
-	stop, ingestDead := a.startIngest(ctx, conn, store, ingest.Options{StreamBytes: f.nats.bytes, Warn: a.warn,
-		Sealed: func(dir string, m *schemas.Manifest) {
-			if m.Status != schemas.Complete {
-				a.sealed(dir, m)
-			}
-			sealed <- m.ID
-		}})
-	stopped := false
-	defer func() {
-		if !stopped {
-			err = errors.Join(err, stop())
-		}
-	}()
+	return a.showExperiment(f.data, results, scenarios, f.json)
+}
 
-	host, err := thisHost("", []string{"sut", "load"})
+// showExperiment writes the report and prints the results.
+func (a *app) showExperiment(data string, results *schemas.Results, scenarios []loaders.Scenario, asJSON bool) error {
+	path, err := a.writeReport(data, "", results, scenarios)
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(demoSystems))
-	for i, s := range demoSystems {
-		names[i] = s.name
-	}
-	order := campaign.Order(names, f.repeats)
-	a.say("demo: experiment %s: %s; %s a run, the last %s kept; about %s in all",
-		f.experiment, strings.Join(order, " "), f.warmup+f.keep, f.keep, (time.Duration(len(order)) * (f.warmup + f.keep + demoPause)).Round(time.Second))
-	bar := a.progress(time.Duration(len(order)) * (f.warmup + f.keep + demoPause))
-	defer bar.end()
-	control := &campaign.Controller{Conn: conn, Host: host, Warn: a.warn}
-	number := map[string]int{}
-	var failures []error
-	for slot, name := range order {
-		number[name]++
-		r := f.run(exe, name, number[name], slot)
-		bar.describe(fmt.Sprintf("run %d of %d: %s", slot+1, len(order), name))
-		err := control.Do(ctx, r)
-		whole := awaitSealed(ctx, sealed, ingestDead, r.ID, err != nil)
-		select {
-		case <-ingestDead:
-			stopped = true
-			return stop()
-		default:
-		}
-		if err == nil && !whole {
-			err = fmt.Errorf("demo: run %s was not put together in %s: it stays in %s", r.ID, sealTime, filepath.Join(f.data, "live"))
-		}
-		if ctx.Err() != nil {
-			bar.end()
-			stopped = true
-			return errors.Join(errInterrupted(f.data, slot, len(order)), a.sealRest(stop, store))
-		}
-		if err != nil {
-			a.warn(err)
-			failures = append(failures, err)
-		}
-	}
-	bar.end()
-	stopped = true
-	if err := stop(); err != nil {
-		return err
-	}
-	if len(failures) == len(order) {
-		return fmt.Errorf("demo: no run succeeded: %w", failures[0])
-	}
-	results, scenarios, err := a.judgeExperiment(f.data, f.experiment, judgeOptions{baseline: "baseline", margin: 0.02, window: analyze.Fixed, primary: defaultPrimary})
-	if err != nil {
-		return err
-	}
-	path, err := a.writeReport(f.data, "", results, scenarios)
-	if err != nil {
-		return err
-	}
-	if f.json {
+	if asJSON {
 		return writeJSON(a.stdout, results)
 	}
 	if err := report.Terminal(a.stdout, results, terminalOptions(a.stdout, false)); err != nil {
 		return err
 	}
 	a.say("report: %s (open it in a browser)", path)
-	a.say("data: %s: steady ls, steady show, or the README's notebook cell", filepath.Join(f.data, "runs", "experiment="+f.experiment))
+	a.say("data: %s: steady ls, steady show, or the README's notebook cell", filepath.Join(data, "runs", "experiment="+results.Experiment))
 	return nil
 }
 
-// sealTime is how long ingest may take for a run's folder; briefSealTime is the same
-// for a run that was aborted, of which nothing may have come at all.
-const (
-	sealTime      = 30 * time.Second
-	briefSealTime = time.Second
-)
-
-// awaitSealed waits for the run's folder and reports whether it came. Ids of other
-// runs, of which some may have been left by an earlier demo, are passed over.
-func awaitSealed(ctx context.Context, sealed <-chan string, dead <-chan struct{}, run string, aborted bool) bool {
-	timer := time.NewTimer(sealTime)
-	defer timer.Stop()
-	done := ctx.Done()
-	if aborted {
-		timer.Reset(briefSealTime)
-		done = nil
+// plan is the demo as a plan.
+func (f *demoFlags) plan() []byte {
+	var systems strings.Builder
+	for _, s := range demoSystems {
+		fmt.Fprintf(&systems, "  - {name: %s, with: {http: {gzip: %v}}}\n", s.name, s.gzip)
 	}
-	for {
-		select {
-		case id := <-sealed:
-			if id == run {
-				return true
-			}
-		case <-dead:
-			return false
-		case <-done:
-			timer.Reset(briefSealTime)
-			done = nil
-		case <-timer.C:
-			return false
-		}
-	}
-}
-
-// demoPause is what a run takes besides its phases.
-const demoPause = 700 * time.Millisecond
-
-func errInterrupted(data string, done, all int) error {
-	return &exitError{exitFailed, fmt.Errorf("interrupted after %d of %d runs: what was measured is in %s (steady ls)", done, all, data)}
-}
-
-// sealRest ends ingest and makes folders of the runs that an interrupt left.
-func (a *app) sealRest(stop func() error, s *ingest.Store) error {
-	err := stop()
-	for _, id := range s.Live() {
-		dir, m, e := s.Finish(id, "")
-		if e != nil {
-			err = errors.Join(err, e)
-			continue
-		}
-		a.sealed(dir, m)
-	}
-	return err
-}
-
-// run is one run of the demo.
-func (f *demoFlags) run(exe, system string, number, slot int) *campaign.Run {
-	var s demoSystem
-	for _, d := range demoSystems {
-		if d.name == system {
-			s = d
-		}
-	}
-	return &campaign.Run{
-		Open: schemas.Open{Experiment: f.experiment, System: system, Scenario: "http-static_connections-" + strconv.Itoa(f.connections), Run: number, Slot: slot,
-			Params: map[string]any{"connections": f.connections, "body_bytes": len(workload.Body()), "loop": "closed"}},
-		Phases: []campaign.Phase{{Name: "warmup", Duration: f.warmup}, {Name: "measure", Duration: f.keep}},
-		Setup: func(ctx context.Context) (func(int64) workload.Load, func() error, error) {
-			server, addr, err := workload.StartServer(ctx, exe, slices.Concat([]string{"workload", "http-server"}, pinArgs(f.serverCPUs), s.args))
-			if err != nil {
-				return nil, nil, err
-			}
-			return func(start int64) workload.Load {
-				return &workload.HTTP{Schedule: workload.Schedule{StartBootNS: start}, URL: "http://" + addr + "/", Connections: f.connections,
-					Want: workload.Body(), Gzip: len(s.args) > 0}
-			}, server.Stop, nil
-		},
-	}
-}
-
-func pinArgs(cpus []int) []string {
-	var out []string
-	for _, c := range cpus {
-		out = append(out, "--cpus", strconv.Itoa(c))
-	}
-	return out
+	return fmt.Appendf(nil, `experiment: %s
+repeats: %d
+duration: %s
+keep: %s
+retries: 0
+placement: {free: %v}
+systems:
+%sscenarios:
+  - name: http-static
+    workload: http
+    with: {connections: [%d]}
+`, f.experiment, f.repeats, f.warmup+f.keep, f.keep, !f.pin, systems.String(), f.connections)
 }
 
 // progress is a bar with the time left on a terminal, and a line a step elsewhere.

@@ -90,7 +90,7 @@ func TestDemo(t *testing.T) {
 		t.Fatalf("%d runs, want 3", len(ms))
 	}
 	for _, m := range ms {
-		if m.Status != schemas.Complete || len(m.Phases) != 2 || len(m.Producers) != 2 {
+		if m.Status != schemas.Complete || len(m.Phases) != 3 || len(m.Producers) != 2 {
 			t.Errorf("%s: %s %q, %d phases, %d producers", m.System, m.Status, m.Reasons, len(m.Phases), len(m.Producers))
 		}
 	}
@@ -110,7 +110,7 @@ func startDemo(t *testing.T) (p *process, data, mark string) {
 	port := freePort(t)
 	p = startSteady(t, []string{markEnv + "=" + mark}, "demo", "--data", data, "--experiment", "cut", "--warmup", "1s", "--keep", "5m",
 		"--repeats", "1", "--connections", "2", "--listen", "127.0.0.1:"+port)
-	p.says(t, "run 1 of 3: baseline")
+	p.says(t, "run 1 of 3: http-static_connections-2 on baseline")
 	c := connect(t, "nats://127.0.0.1:"+port)
 	// Four or five are the run's opening, then comes a tick of two producers a second.
 	await(t, "rows in the stream", func() bool { return streamed(c) >= 9 || p.ended() })

@@ -346,3 +346,11 @@ func TestReportIsWritten(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 }
+
+// The page of all tables and of sar's columns is the one in the documents.
+func TestSchemaPageIsCurrent(t *testing.T) {
+	page, err := os.ReadFile("../../docs/SCHEMA.md")
+	if r := must(t, "schema", "--markdown"); err != nil || r.stdout != string(page) {
+		t.Errorf("docs/SCHEMA.md is not what steady schema --markdown prints (%v): write it anew", err)
+	}
+}

@@ -36,6 +36,22 @@ type importKind struct {
 }
 
 var importKinds = []importKind{
+	{"sadf", "sut", func(path string, text []byte, o loaders.ForeignOptions, _ string) ([]*loaders.Foreign, error) {
+		if loaders.IsSa(text) {
+			f, _, err := loaders.ReadSa(path, o)
+			return []*loaders.Foreign{f}, err
+		}
+		f, err := loaders.ReadSadf(path, text, o)
+		return []*loaders.Foreign{f}, err
+	}},
+	{"sar", "sut", func(path string, text []byte, o loaders.ForeignOptions, _ string) ([]*loaders.Foreign, error) {
+		f, err := loaders.ReadSar(path, text, o)
+		return []*loaders.Foreign{f}, err
+	}},
+	{"perf", "sut", textReader(loaders.ReadPerf)},
+	{"wrk", "load", textReader(loaders.ReadWrk)},
+	{"sysbench", "load", textReader(loaders.ReadSysbench)},
+	{"iperf3", "load", textReader(loaders.ReadIperf3)},
 	{"csv", "load", func(path string, text []byte, o loaders.ForeignOptions, unit string) ([]*loaders.Foreign, error) {
 		runs, err := loaders.ReadCSV(path, bytes.NewReader(text), cmp.Or(o.Zone, time.UTC))
 		var out []*loaders.Foreign
@@ -44,6 +60,12 @@ var importKinds = []importKind{
 		}
 		return out, err
 	}},
+}
+
+func textReader(read func(name, text string, o loaders.ForeignOptions) ([]*loaders.Foreign, error)) func(string, []byte, loaders.ForeignOptions, string) ([]*loaders.Foreign, error) {
+	return func(path string, text []byte, o loaders.ForeignOptions, _ string) ([]*loaders.Foreign, error) {
+		return read(path, string(text), o)
+	}
 }
 
 func importNames() string {
@@ -61,11 +83,21 @@ func (a *app) importFiles() *cobra.Command {
 		Short: "existing measurements become runs",
 		Long: `Files of other tools become run folders, with the originals beside the tables.
 
-  csv=FILE  a table of time,value or run,time,value: the value is a throughput, in --unit
-            a second; each run of the table becomes a run folder
+  sadf=FILE      sysstat's data: a binary file of sadc (read through this host's sadf), or
+                 what LC_ALL=C sadf -j FILE -- -A printed; also sadf -d
+  sar=FILE       sar's text; it tells no zone: give --tz
+  perf=FILE      perf stat -I 1000, as CSV (-x,), JSON (-j) or text
+  wrk=FILE       wrk's output, with or without --latency
+  sysbench=FILE  sysbench 1.0 or 1.1, with or without --report-interval and --histogram
+  iperf3=FILE    iperf3's JSON (-J, --json-stream) or text
+  csv=FILE       a table of time,value or run,time,value: the value is a throughput, in
+                 --unit a second
 
 Several files become one run, each where its own times say, else from the run's start
-on. A file that can't be read whole is refused, with file, line and cause.`,
+on; --add adds to a run that is there. A file with several runs (a table, or outputs
+behind one another) makes a run folder of each. A file that can't be read whole is
+refused, with file, line or byte, and cause; --salvage keeps what is before the damage,
+and marks the run incomplete. docs/IMPORT.md says what becomes of every figure.`,
 		Args: atLeast(1),
 		RunE: func(c *cobra.Command, arg []string) error { return a.runImport(arg, f) },
 	}

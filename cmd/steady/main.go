@@ -98,7 +98,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.SetVersionTemplate("steady {{.Version}}\n")
 	root.AddCommand(a.demo(), a.collect(), a.ingest(), a.seal(), a.analyze(), a.report(),
-		a.drift(), a.check(), a.importFiles(), a.simulate(), a.ls(), a.show(), a.exclude(), a.schema(), a.workload())
+		a.drift(), a.check(), a.importFiles(), a.run(), a.simulate(), a.ls(), a.show(), a.exclude(), a.schema(), a.workload())
 	return root
 }
 

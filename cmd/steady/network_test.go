@@ -20,7 +20,7 @@ import (
 
 // natsServer starts a real nats-server with its streams in dir, in front of it what
 // brings it where it is to run.
-func natsServer(t *testing.T, before []string, dir, host, port string) *process {
+func natsServer(t testing.TB, before []string, dir, host, port string) *process {
 	t.Helper()
 	line := append(slices.Clone(before), tool(t, "nats-server"), "-js", "-sd", dir, "-a", host, "-p", port)
 	p := start(t, nil, line[0], line[1:]...)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/steadybench/steady/analyze"
+	"github.com/steadybench/steady/campaign"
 	"github.com/steadybench/steady/loaders"
 	"github.com/steadybench/steady/schemas"
 )
@@ -20,6 +21,8 @@ type judgeOptions struct {
 	primary  []string
 	by       bool // Benjamini-Yekutieli
 	aa       bool // all systems are the same
+	// extended are the scenarios to which runs were added, once, and from how many.
+	extended map[string]campaign.Extension
 }
 
 // defaultPrimary are the primary metrics unless a plan names others.
@@ -64,6 +67,45 @@ func judge(runs []*loaders.Run, o judgeOptions) (*schemas.Results, []loaders.Sce
 	out.Plausibility = plausibility(scenarios)
 	out.AA = o.aa
 	return out, scenarios, nil
+}
+
+// need is how many runs of each system a scenario has, and how many its primary metrics
+// need.
+type need struct{ pilot, runs int }
+
+// neededRuns asks analyze.ExtendedRuns for every scenario's primary metrics. The rule is
+// for as many runs on either side: what it has no answer for needs nothing.
+func neededRuns(r *schemas.Results, margin float64) map[string]need {
+	out := map[string]need{}
+	for _, s := range r.Scenarios {
+		for _, m := range s.Metrics {
+			if !m.Primary {
+				continue
+			}
+			var base []float64
+			for _, x := range m.Systems {
+				if x.System == r.Baseline {
+					base = knownValues(x)
+				}
+			}
+			for _, x := range m.Systems {
+				v := knownValues(x)
+				if n, ok := analyze.ExtendedRuns(base, v, margin, 0.95); ok && x.System != r.Baseline {
+					out[s.Scenario] = need{pilot: len(v), runs: max(n, out[s.Scenario].runs)}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func knownValues(s schemas.SystemResult) (out []float64) {
+	for _, v := range s.RunValues {
+		if v != nil {
+			out = append(out, *v)
+		}
+	}
+	return out
 }
 
 // baseline returns the system that the others are compared with: the one asked for,
@@ -125,7 +167,7 @@ func runNote(r *loaders.Run) schemas.RunNote {
 // there without a value, so that "2 of 3 runs" is said.
 func toMetric(s *loaders.Scenario, m *loaders.Metric, base string, o judgeOptions) analyze.Metric {
 	out := analyze.Metric{Name: m.Name(), Scenario: s.Name, Class: class(m), Direction: direction(m.Def.Better),
-		Primary: slices.Contains(o.primary, m.Name()) && m.Host == nil && m.Device == nil, Baseline: base}
+		Primary: slices.Contains(o.primary, m.Name()) && m.Host == nil && m.Device == nil, Baseline: base, Pilot: o.extended[s.Name].Pilot}
 	for i, r := range s.Runs {
 		j := slices.IndexFunc(out.Systems, func(x analyze.SystemRuns) bool { return x.System == r.Manifest.System })
 		if j < 0 {

@@ -398,7 +398,7 @@ func (a *app) schema() *cobra.Command {
 			}
 			switch {
 			case markdown:
-				return schemas.WriteDoc(a.stdout)
+				return errors.Join(schemas.WriteDoc(a.stdout), loaders.WriteSarDoc(a.stdout))
 			case asJSON:
 				out := make([]schemas.Description, len(tables))
 				for i, t := range tables {

@@ -369,7 +369,7 @@ func TestARequestThatCannotBeWritten(t *testing.T) {
 func TestServerKilledAndBack(t *testing.T) {
 	const n = 4
 	p, addr := startRole(t, "server", "127.0.0.1:0")
-	var back *ServerProcess
+	var back *Process
 	var before float64
 	h := &HTTP{URL: "http://" + addr, Connections: n, Want: Body()}
 	r := drive(t, h, func(rows []schemas.Row) bool {
@@ -377,7 +377,7 @@ func TestServerKilledAndBack(t *testing.T) {
 		case before == 0:
 			if sum(rows, operations) > 100 {
 				before = sum(rows, operations)
-				p.signal(9)
+				p.Signal(9)
 				<-p.Done
 			}
 		case back == nil:

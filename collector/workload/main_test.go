@@ -74,7 +74,7 @@ var roles = map[string]func(args []string) error{
 }
 
 // startRole starts the test binary as the role and stops it at the test's end.
-func startRole(t testing.TB, role string, args ...string) (*ServerProcess, string) {
+func startRole(t testing.TB, role string, args ...string) (*Process, string) {
 	t.Helper()
 	t.Setenv(roleEnv, role)
 	p, addr, err := StartServer(t.Context(), os.Args[0], args)
