@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -153,6 +154,9 @@ func (s *Sampler) prepare() error {
 		s.first = append(s.first, len(s.tick.Blocks))
 		for _, t := range src.Tables() {
 			s.tick.Blocks = append(s.tick.Blocks, schemas.Block{Table: t})
+		}
+		if slices.Contains(own.Devices, src.Name()) {
+			return fmt.Errorf("collector: two sources, or one and the collector's own row, are called %q", src.Name())
 		}
 		own.SetDevice(len(own.Devices), []byte(src.Name()))
 	}

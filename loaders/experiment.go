@@ -78,7 +78,7 @@ func (r *Run) FixedWindow(keepNS int64) Window {
 
 // compared are the tables whose metrics systems are compared by.
 var compared = []*schemas.Table{&schemas.Workload, &schemas.CPU, &schemas.Memory, &schemas.Disk, &schemas.Net, &schemas.Load, &schemas.Paging, &schemas.Pressure,
-	&schemas.Kernel, &schemas.Softnet, &schemas.NetProto, &schemas.Sockets, &schemas.Perf, &schemas.PerfEvent, &schemas.Temperature, &schemas.Energy}
+	&schemas.Kernel, &schemas.Softnet, &schemas.NetProto, &schemas.Sockets, &schemas.Perf, &schemas.PerfEvent, &schemas.Temperature, &schemas.Energy, &schemas.Cgroup, &schemas.Process}
 
 // Scenarios groups runs by scenario and forms every metric that they have. A metric
 // that is zero or unknown in every row of every run says nothing, and is left out.

@@ -81,8 +81,7 @@ func (t *Table) FileMetadata() (map[string]string, error) {
 	described := t.Describe()
 	add := func(c ColumnDescription, as arrow.DataType) {
 		fields = append(fields, arrow.Field{Name: c.Name, Type: as, Nullable: true,
-			Metadata: arrow.NewMetadata([]string{"unit", "kind", "direction", "sar", "help"},
-				[]string{c.Unit, c.Kind, string(c.Direction), c.Sar, c.Help})})
+			Metadata: arrow.NewMetadata([]string{"unit", "help"}, []string{c.Unit, c.Help})})
 	}
 	for i, c := range described.Columns {
 		add(c, arrowType(&t.Columns[i]))

@@ -15,7 +15,6 @@ import (
 	"github.com/steadybench/steady/bus"
 	"github.com/steadybench/steady/campaign"
 	"github.com/steadybench/steady/collector"
-	"github.com/steadybench/steady/collector/workload"
 	"github.com/steadybench/steady/schemas"
 )
 
@@ -125,7 +124,7 @@ func thisHost(name string, roles []string, f sourceFlags) (campaign.Host, error)
 		return campaign.Host{}, err
 	}
 	return campaign.Host{Name: name, Roles: roles, BootID: id, Facts: campaign.Facts(),
-		Sources: func([]workload.Watch) ([]collector.Source, map[string]string, error) { return f.open() }}, nil
+		Sources: f.open}, nil
 }
 
 // leanBatch is how many ticks are sent at a time in the lean profile.

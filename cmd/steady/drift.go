@@ -168,7 +168,7 @@ func openRun(data, name string) (*loaders.Run, func(), error) {
 
 // driftTables are the tables whose metrics may drift.
 var driftTables = []*schemas.Table{&schemas.Workload, &schemas.Memory, &schemas.CPU, &schemas.Disk, &schemas.Net, &schemas.Paging, &schemas.Pressure,
-	&schemas.Kernel, &schemas.Sockets, &schemas.Filesystem, &schemas.Perf, &schemas.Temperature, &schemas.Energy}
+	&schemas.Kernel, &schemas.Sockets, &schemas.Filesystem, &schemas.Perf, &schemas.Temperature, &schemas.Energy, &schemas.Cgroup, &schemas.Process}
 
 // driftOf judges a run's metrics, the primary ones as a family of their own.
 func driftOf(r, against *loaders.Run, f driftFlags) ([]schemas.Drift, error) {

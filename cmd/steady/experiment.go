@@ -141,7 +141,7 @@ func (e *experiment) begin(ctx context.Context) (err error) {
 		closeConn()
 		return err
 	}
-	e.host, err = thisHost("", []string{"sut", "load"}, sourceFlags{perf: e.plan.Sources.Perf})
+	e.host, err = thisHost("", []string{"sut", "load"}, sourceFlags{perf: e.plan.Sources.Perf, cgroups: e.plan.Sources.Cgroups, processes: e.plan.Sources.Processes})
 	return err
 }
 

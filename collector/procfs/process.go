@@ -25,6 +25,8 @@ import (
 // until the process ends, or gives itself another name that the selector does not
 // choose.
 type Selector struct {
+	// Name is what its row is called; empty: as String has it.
+	Name string
 	// Comm is a shell pattern (*, ?, [a-z], \) that the process's name matches, which
 	// the kernel cuts to 15 bytes.
 	Comm string
@@ -65,9 +67,11 @@ func ParseSelector(text string) (Selector, error) {
 	return s, err
 }
 
-// String returns the selector as ParseSelector reads it: the name of its row.
+// String returns the name of the selector's row: its Name, else what ParseSelector reads.
 func (s Selector) String() string {
 	switch {
+	case s.Name != "":
+		return s.Name
 	case s.PID != 0 && s.Tree:
 		return fmt.Sprintf("tree:%d", s.PID)
 	case s.PID != 0:
@@ -115,7 +119,7 @@ func (s Selector) compile() (*selector, error) {
 	return c, nil
 }
 
-// Processes opens source "process" of the host whose /proc is below root: the processes
+// Processes opens source "processes" of the host whose /proc is below root: the processes
 // that the selectors choose, as they come and go, a row a selector that adds them up, or
 // a row a process. The collector itself is chosen by nothing but its pid.
 //
@@ -336,7 +340,7 @@ func (s *processes) learn(proc string) {
 	}
 }
 
-func (s *processes) Name() string             { return "process" }
+func (s *processes) Name() string             { return "processes" }
 func (s *processes) Tables() []*schemas.Table { return []*schemas.Table{&schemas.Process} }
 
 // Sample finds the processes before it takes the stamp, and reads them after it.
