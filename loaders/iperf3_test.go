@@ -369,8 +369,9 @@ Accepted connection from 127.0.0.1, port 33212
 
 iperf Done.`, 1)
 	f := oneRun(t, ReadIperf3, server, ForeignOptions{})
-	if n := len(loadRows(f, "")); n != 3 || len(f.Incomplete) > 0 {
-		t.Errorf("--get-server-output: %d rows, %q", n, f.Incomplete)
+	sent, _ := figureOf(f, "run", "sent_bits")
+	if n := len(loadRows(f, "")); n != 3 || len(f.Incomplete) > 0 || !nearly(sent, 8*35.9*(1<<20)) {
+		t.Errorf("--get-server-output: %d rows, %v bit sent, %q", n, sent, f.Incomplete)
 	}
 	events := iperf3Events + `{"event":"end","data":{"sum_sent":{"start":0,"end":2.0,"bytes":5000000}}}` + "\n"
 	f = oneRun(t, ReadIperf3, events+toolOutput(t, "iperf3", "lo_tcp_P1.json"), ForeignOptions{})

@@ -228,6 +228,7 @@ func TestAToolThatEndsWithoutAResultIsAFailedRun(t *testing.T) {
 		{"iperf3's standard error", "iperf3: error - unable to connect to server: Connection refused\n", ReadIperf3, "Connection refused"},
 		{"wrk exits 0", toolOutput(t, "wrk", "wrk_socketerr_read_444.txt"), ReadWrk, "no request was answered"},
 		{"wrk, killed", "Running 10s test @ http://h/\n  2 threads and 10 connections\n", ReadWrk, "no result"},
+		{"sysbench, killed before its first line", sysbench10, ReadSysbench, "no result"},
 		{"sysbench without a server", toolOutput(t, "sysbench", "oltp_rw_noserver.txt"), ReadSysbench, "unable to connect"},
 	} {
 		f := oneRun(t, tt.read, tt.text, ForeignOptions{})

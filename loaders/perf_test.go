@@ -289,6 +289,18 @@ func TestPerfForms(t *testing.T) {
 	}
 }
 
+// JSON prints whole nanoseconds with decimals.
+func TestPerfClocksInJSON(t *testing.T) {
+	for value, want := range map[string]float64{
+		`"2500000.000000", "unit" : ""`: 2.5e6, `"2500000.000000", "unit" : "ns"`: 2.5e6, `"2.500000", "unit" : "msec"`: 2.5e6,
+	} {
+		f := oneRun(t, ReadPerf, `{"interval" : 1.000000000, "counter-value" : `+value+`, "event" : "task-clock", "event-runtime" : 5, "pcnt-running" : 100.00}`, ForeignOptions{})
+		if got := rate(f.Boots[0][0], &schemas.Perf, schemas.All, "task_clock_pct"); !nearly(got, want/1e7) {
+			t.Errorf("%s: %v %%, want %v", value, got, want/1e7)
+		}
+	}
+}
+
 func TestPerfOutputThatCantBeRead(t *testing.T) {
 	good := "1.000000000,42,,page-faults,5,100.00,,\n"
 	for _, tt := range []struct{ name, text, want string }{

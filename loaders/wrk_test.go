@@ -215,6 +215,7 @@ func TestWrkSecondsBecomeRows(t *testing.T) {
 	for _, tt := range []struct{ name, text, warning string }{
 		{"counts of other requests", strings.Replace(text, "88 50", "88 5000", 1), "they are left out"},
 		{"more seconds than the run was long", strings.Replace(text, "6054786 40", "6054776 40", 1), "can't be 3.00 s"},
+		{"seconds that are years apart", wrkText("    1.00ms    1.00ms   2.00ms", "", "", 100, "99999999.00s", "0.00") + "WRK_SEC 1 1696054786 40\nWRK_SEC 1 1796054785 60\n", "apart: they are left out"},
 		{"errors among the responses", strings.Replace(text, "Requests/sec", "  Non-2xx or 3xx responses: 1\nRequests/sec", 1), "count 4xx and 5xx too"},
 	} {
 		f := oneRun(t, ReadWrk, tt.text, ForeignOptions{})

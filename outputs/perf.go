@@ -332,7 +332,6 @@ func (p *Perf) split(line, sep string) (at string, c *PerfCount, err error) {
 		return s
 	}
 	if f[0] == "summary" {
-		p.totals = p.separator != ""
 		next()
 	}
 	if perfTime.MatchString(decimal(f[0])) {
