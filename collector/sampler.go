@@ -149,6 +149,9 @@ func (s *Sampler) await() bool {
 		if s.Ticks != 0 {
 			skip = min(skip, s.Ticks-s.k) // after the last there are none to miss
 		}
+		if e := s.end.Load(); e != 0 {
+			skip = min(skip, max((e-due+interval-1)/interval, 0))
+		}
 		if skip > 0 {
 			s.account.Missed += skip
 			s.missed = skip
