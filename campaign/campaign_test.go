@@ -34,7 +34,7 @@ func (s *source) Sample(b []schemas.Block) error {
 type load struct {
 	startBootNS int64
 	fails       error
-	began       chan struct{} // closed with the first row
+	began       chan struct{} // closed with the sixth row
 }
 
 func (l *load) Run(ctx context.Context, emit func(schemas.Row)) error {
@@ -46,7 +46,7 @@ func (l *load) Run(ctx context.Context, emit func(schemas.Row)) error {
 		row := schemas.NewRow(&schemas.Workload, wall, boot, 20e6)
 		row.SetFloat("operations", 10)
 		emit(row)
-		if k == 0 {
+		if k == 5 { // by then the collector has begun too
 			close(l.began)
 		}
 		if k == 2 && l.fails != nil {
