@@ -72,7 +72,7 @@ var Process = Table{Name: "process", Version: 1, Device: "process", NoTotal: []s
 	{Name: "file_bytes", Unit: "B", Kind: Gauge, Help: "resident file mappings; null before Linux 4.5"},
 	{Name: "shmem_bytes", Unit: "B", Kind: Gauge, Help: "resident shared memory; null before Linux 4.5"},
 	{Name: "swap_bytes", Unit: "B", Kind: Gauge, Better: Lower, Help: "anonymous memory swapped out"},
-	{Name: "processes", Unit: "task", Kind: Gauge, Help: "processes chosen"},
+	{Name: "processes", Unit: "task", Kind: Gauge, Help: "processes chosen, zombies too"},
 	{Name: "threads", Unit: "task", Kind: Gauge, Sar: "threads", Help: "their threads"},
 	{Name: "fds", Kind: Gauge, Sar: "fd-nr", Help: "their open file descriptors; null unless asked for"},
 }, Derived: []Metric{

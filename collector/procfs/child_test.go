@@ -112,6 +112,14 @@ func childDo(what string, n int64, path string) error {
 			ts := unix.NsecToTimespec(1e6)
 			unix.Nanosleep(&ts, nil)
 		}
+	case "spawn": // n processes that end at once
+		for range n {
+			cmd := exec.Command("/proc/self/exe")
+			cmd.Env = []string{childMark + "=1"} // without input it ends
+			if err := cmd.Run(); err != nil {
+				return err
+			}
+		}
 	case "usage":
 		u, t := rusage(unix.RUSAGE_SELF), rusage(unix.RUSAGE_THREAD)
 		_, err := fmt.Println(u.Utime.Nano(), u.Stime.Nano(), u.Minflt, u.Majflt, u.Nvcsw, u.Nivcsw, t.Nvcsw)

@@ -127,7 +127,8 @@ func (s Selector) compile() (*selector, error) {
 // selector asks for it. A process is looked at again 1, 2, 4 ... 32 ticks after it was
 // first seen and then every 64 ticks (of more than 4096 processes, 64 of them a tick),
 // since it may take its name or run its program later. Of a process that is chosen four
-// small files are read, and two more for each of its threads but one.
+// small files are read, and two more for each of its threads but one. Processes that
+// /proc hides (hidepid, proc(5)) are not there.
 //
 // A selector that chooses nothing yet is named in absent, with the cause in words. An
 // error says that a selector is none, or that there is no /proc. The caller closes the
@@ -228,10 +229,9 @@ type processes struct {
 	keeper    *keeper
 	root      int   // descriptor of /proc
 	self      int32 // the collector's pid there
-	pageSize  uint64
-	real      bool // /proc is the kernel's
-	schedstat bool // the kernel keeps it
-	trees     bool // a selector wants one
+	real      bool  // /proc is the kernel's
+	schedstat bool  // the kernel keeps it
+	trees     bool  // a selector wants one
 	selectors []*selector
 	each      map[string]*line // rows of single processes that there ever were
 
@@ -272,7 +272,7 @@ func openProcesses(root string, selectors []Selector, clock collector.Clock, k *
 	if len(selectors) == 0 {
 		return nil, nil, errors.New("procfs: process: no selector: which processes?")
 	}
-	s := &processes{clock: clock, keeper: k, self: -1, pageSize: uint64(os.Getpagesize()), schedstat: true, each: make(map[string]*line),
+	s := &processes{clock: clock, keeper: k, self: -1, schedstat: true, each: make(map[string]*line),
 		pick: make([]bool, len(selectors)), reading: newReading(), aux: newReading(), lacks: newLacks(&schemas.Process)}
 	for i, sel := range selectors {
 		c, err := sel.compile()
@@ -481,16 +481,15 @@ func (s *processes) climb() {
 				if !c.Tree || !s.entries[parent].p.chosen[i] || e.p != nil && e.p.chosen[i] {
 					continue
 				}
-				again = true
 				if e.p == nil {
 					id, ok := s.who(e)
 					if !ok {
-						continue
+						continue // it is gone
 					}
 					clear(s.pick)
 					s.begin(e, &id, e.born == s.scans && s.scans > 1)
 				}
-				e.p.chosen[i] = true
+				e.p.chosen[i], again = true, true
 				s.enlist(e.p)
 			}
 		}
@@ -505,7 +504,7 @@ func (s *processes) who(e *entry) (id identity, ok bool) {
 	if err != nil {
 		return id, false
 	}
-	st, is := parsePidStat(&s.aux, s.pageSize, text)
+	st, is := parsePidStat(&s.aux, text)
 	if is.why != "" {
 		s.bad.add(e.dir+"/stat", 1, is)
 		return id, false
@@ -642,6 +641,9 @@ func (s *processes) take(p *process) *process {
 			return p
 		}
 		i := s.index(p.pid)
+		if i < 0 {
+			break
+		}
 		e := &s.entries[i]
 		s.end(e)
 		e.born = s.scans
@@ -712,7 +714,7 @@ func (s *processes) readProcess(p *process) bool {
 	if err != nil {
 		return !gone(err)
 	}
-	st, f := parsePidStat(r, s.pageSize, text)
+	st, f := parsePidStat(r, text)
 	if f.why != "" {
 		s.bad.add(p.dir+"/stat", 1, f)
 		r.reset()
@@ -723,15 +725,6 @@ func (s *processes) readProcess(p *process) bool {
 	}
 	if string(st.comm) != p.comm && !s.renamed(p, st.comm) {
 		return false
-	}
-	switch {
-	case st.mapped:
-	case st.threads <= 1: // a thread of the kernel, or a zombie
-		for _, n := range statusMemory {
-			r.set(n.col, 0)
-		}
-	default: // the first thread of several has ended, and their memory isn't shown
-		r.known[pRSS] = false
 	}
 	if !s.readThreads(p, st.threads) || !s.readIO(p) {
 		return false
@@ -812,17 +805,20 @@ func (s *processes) readFDs(p *process) {
 	s.reading.set(pFDs, n)
 }
 
-// readThreads reads the threads of a process that has n, and adds up what the kernel
-// has of threads only; false says that the process is gone.
+// readThreads reads the threads of a process that has n: it adds up what the kernel has
+// of threads only, and takes the memory that they share from the first that has it,
+// which is not one that has ended. A process of none that has it has no memory: it is a
+// thread of the kernel, or a zombie. False says that the process is gone.
 func (s *processes) readThreads(p *process, n uint64) bool {
 	if (n > 1 || len(p.threads) > 1) && !s.listThreads(p) {
 		return false
 	}
+	r := &s.reading
 	var lost [len(perThread{})]bool
-	ended := false
+	ended, unread := false, false
 	for i := range p.threads {
 		t := &p.threads[i]
-		v, known, alive := s.readThread(p, t, i == 0)
+		x, alive := s.readThread(p, t)
 		if !alive {
 			if i == 0 {
 				return false
@@ -830,17 +826,18 @@ func (s *processes) readThreads(p *process, n uint64) bool {
 			t.seen, ended = false, true
 			continue
 		}
-		for c := range v {
+		unread = unread || !x.whole
+		for c, v := range x.v {
 			switch {
-			case !known[c]:
+			case !x.known[c]:
 				lost[c] = true
 				continue
-			case !t.known[c] && t.fresh, v[c] < t.last[c]: // it is another thread with the id
-				p.sums[c] += v[c]
+			case !t.known[c] && t.fresh, v < t.last[c]: // it is another thread with the id
+				p.sums[c] += v
 			case t.known[c]:
-				p.sums[c] += v[c] - t.last[c]
+				p.sums[c] += v - t.last[c]
 			}
-			t.last[c], t.known[c] = v[c], true
+			t.last[c], t.known[c] = v, true
 		}
 		t.fresh = false
 	}
@@ -848,42 +845,55 @@ func (s *processes) readThreads(p *process, n uint64) bool {
 		s.dropThreads(p)
 	}
 	for c, col := range threadColumns {
-		s.reading.v[col], s.reading.known[col] = p.sums[c], !lost[c]
+		r.v[col], r.known[col] = p.sums[c], !lost[c]
+	}
+	if !r.known[pRSS] && !unread {
+		for _, n := range statusMemory {
+			r.set(n.col, 0)
+		}
 	}
 	return true
 }
 
-// readThread reads what the kernel has of threads, in the order of threadColumns, and
-// of the first thread the process's memory too.
-func (s *processes) readThread(p *process, t *thread, first bool) (v perThread, known [len(perThread{})]bool, alive bool) {
+// threadReading is what a thread says, in the order of threadColumns.
+type threadReading struct {
+	v     perThread
+	known [len(perThread{})]bool
+	whole bool // its status was read, and is as it should be
+}
+
+// readThread reads what the kernel has of threads, and the process's memory if no thread
+// before had it.
+func (s *processes) readThread(p *process, t *thread) (x threadReading, alive bool) {
 	if s.schedstat {
 		text, alive := s.text(p, &t.sched, t.dir, "schedstat", threadColumns[:2])
 		if !alive {
-			return v, known, false
+			return x, false
 		}
 		if text != nil {
 			var f fault
-			if v[0], v[1], f = parseTaskSchedstat(text); f.why != "" {
+			if x.v[0], x.v[1], f = parseTaskSchedstat(text); f.why != "" {
 				s.bad.add(t.dir+"/schedstat", 1, f)
 			}
-			known[0], known[1] = f.why == "", f.why == ""
+			x.known[0], x.known[1] = f.why == "", f.why == ""
 		}
 	}
 	text, alive := s.text(p, &t.status, t.dir, "status", statusColumns)
-	if !alive {
-		return v, known, false
+	if text == nil {
+		return x, alive
 	}
 	r := &s.aux
 	r.reset()
 	f := parseNamedLines(r, statusSwitches, text)
-	if first && f.why == "" {
+	if !s.reading.known[pRSS] && f.why == "" {
 		f = parseNamedLines(&s.reading, statusMemory, text)
 	}
 	if f.why != "" {
 		s.bad.add(t.dir+"/status", 1, f)
 	}
-	v[2], v[3], known[2], known[3] = r.v[pCswch], r.v[pNvcswch], r.known[pCswch], r.known[pNvcswch]
-	return v, known, true
+	x.v[2], x.v[3], x.known[2], x.known[3] = r.v[pCswch], r.v[pNvcswch], r.known[pCswch], r.known[pNvcswch]
+	x.whole = f.why == ""
+	return x, true
 }
 
 // listThreads brings a process's list of threads up to date; false says that the

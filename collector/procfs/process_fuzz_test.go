@@ -33,9 +33,8 @@ func FuzzPidStat(f *testing.F) {
 	f.Add([]byte("1 (a) R (b) S 1 2 3\n"))
 	f.Add([]byte(")(\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		const page = 4096
 		r, again := newReading(), newReading()
-		st, is := parsePidStat(&r, page, text)
+		st, is := parsePidStat(&r, text)
 		if is.why != "" {
 			if slices.Contains(r.known, true) {
 				t.Errorf("%s, and values", is.why)
@@ -46,14 +45,10 @@ func FuzzPidStat(f *testing.F) {
 		if r.v[pUser]%tick != 0 || r.v[pSystem]%tick != 0 {
 			return // beyond 64 bits
 		}
-		vsize := 0
-		if st.mapped {
-			vsize = 1
-		}
-		out := fmt.Sprintf("1 (%s) S %d 0 0 0 -1 0 %d 0 %d 0 %d %d 0 0 20 0 %d 0 %d %d %d\n", st.comm, st.ppid, r.v[pMinflt], r.v[pMajflt],
-			r.v[pUser]/tick, r.v[pSystem]/tick, st.threads, st.start, vsize, r.v[pRSS]/page)
-		st2, is := parsePidStat(&again, page, []byte(out))
-		if is.why != "" || !r.same(&again) || string(st2.comm) != string(st.comm) || st2.ppid != st.ppid || st2.start != st.start || st2.threads != st.threads || st2.mapped != st.mapped {
+		out := fmt.Sprintf("1 (%s) S %d 0 0 0 -1 0 %d 0 %d 0 %d %d 0 0 20 0 %d 0 %d\n", st.comm, st.ppid, r.v[pMinflt], r.v[pMajflt],
+			r.v[pUser]/tick, r.v[pSystem]/tick, st.threads, st.start)
+		st2, is := parsePidStat(&again, []byte(out))
+		if is.why != "" || !r.same(&again) || string(st2.comm) != string(st.comm) || st2.ppid != st.ppid || st2.start != st.start || st2.threads != st.threads {
 			t.Errorf("%+v %v, printed %q, then %+v %v %s", st, r, out, st2, again, is.why)
 		}
 	})

@@ -44,7 +44,8 @@ func TestLiveProcess(t *testing.T) {
 			t.Errorf("the first thread alone switched %d times: it does not tell the process's number from its own", own)
 		}
 		within(t, "anonymous memory", d, key("anon_bytes"), 32*mib, 32*mib, 2*mib)
-		within(t, "resident memory", second, key("rss_bytes"), second[key("anon_bytes")]+second[key("file_bytes")]+second[key("shmem_bytes")], second[key("anon_bytes")]+second[key("file_bytes")]+second[key("shmem_bytes")], mib)
+		parts := second[key("anon_bytes")] + second[key("file_bytes")] + second[key("shmem_bytes")]
+		within(t, "resident memory", second, key("rss_bytes"), parts, parts, 0)
 		within(t, "write calls", d, key("syscw"), 6, 7, 0) // five answers, and usage's
 		threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", c.Process.Pid))
 		if err != nil {
@@ -182,5 +183,43 @@ func TestLiveKernelThread(t *testing.T) {
 	expect(t, b, "cmd:kthreadd", "processes", 0)
 	if v := value(b, "tree:2", "run_ns"); v < 0 {
 		t.Errorf("run time %d", v)
+	}
+}
+
+// Processes that end while they are read are gone as a whole: no column of the sum
+// becomes unknown by that, and none falls.
+func TestLiveShortProcesses(t *testing.T) {
+	for _, keep := range []int{many, 0} {
+		c := startChild(t)
+		device := fmt.Sprintf("tree:%d", c.Process.Pid)
+		s := openTestProcesses(t, "/", keep, collector.Now, device)
+		b := newBlocks(s)
+		last := sampled(t, s, b)
+		if _, err := fmt.Fprintln(c.in, "spawn 15"); err != nil {
+			t.Fatal(err)
+		}
+		answer := make(chan string, 1)
+		go func() {
+			line, _ := c.out.ReadString('\n') // none is not the answer
+			answer <- line
+		}()
+		for running := true; running; {
+			select {
+			case line := <-answer:
+				if running = false; line != "done\n" {
+					t.Fatalf("answer %q", line)
+				}
+			default:
+			}
+			now := sampled(t, s, b)
+			for key, v := range last {
+				if got, ok := now[key]; !ok {
+					t.Fatalf("%s became unknown: %q", key, told(s))
+				} else if column := key[strings.LastIndexByte(key, '/')+1:]; processColumn(column) < firstGauge && got < v {
+					t.Fatalf("%s fell from %d to %d", key, v, got)
+				}
+			}
+			last = now
+		}
 	}
 }

@@ -56,7 +56,6 @@ type pidStat struct {
 	ppid    int32
 	start   uint64 // ticks since boot: with the pid, who it is
 	threads uint64
-	mapped  bool // it has an address space
 }
 
 // statFields are the numbers that are read after the name, by their distance from the
@@ -69,14 +68,12 @@ const (
 	statStime   = 15 - 3
 	statThreads = 20 - 3
 	statStart   = 22 - 3
-	statVsize   = 23 - 3
-	statRSS     = 24 - 3
 )
 
 // parsePidStat reads the text of /proc/PID/stat (proc_pid_stat(5)). The name may hold
 // blanks, newlines and parentheses: it ends at the last one, since what follows has
 // none.
-func parsePidStat(r *reading, pageSize uint64, text []byte) (st pidStat, f fault) {
+func parsePidStat(r *reading, text []byte) (st pidStat, f fault) {
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open < 0 || end < open {
 		return st, fault{text, "no name in parentheses"}
@@ -90,11 +87,11 @@ func parsePidStat(r *reading, pageSize uint64, text []byte) (st pidStat, f fault
 	if len(state) != 1 {
 		return st, fault{state, "not a state"}
 	}
-	var v [statRSS + 1]uint64
+	var v [statStart + 1]uint64
 	for i := 1; i < len(v); i++ {
 		field, rest := word(s)
 		switch i {
-		case statPPID, statMinflt, statMajflt, statUtime, statStime, statThreads, statStart, statVsize, statRSS:
+		case statPPID, statMinflt, statMajflt, statUtime, statStime, statThreads, statStart:
 			if v[i], _, f = number(field); f.why != "" {
 				return st, f
 			}
@@ -105,7 +102,7 @@ func parsePidStat(r *reading, pageSize uint64, text []byte) (st pidStat, f fault
 		}
 		s = rest
 	}
-	if v[statPPID] > math.MaxInt32 || v[statThreads] > math.MaxInt32 || v[statRSS] > math.MaxInt64/pageSize {
+	if v[statPPID] > math.MaxInt32 || v[statThreads] > math.MaxInt32 {
 		return st, fault{text, outOfRange}
 	}
 	const tick = 1e9 / userHZ
@@ -114,8 +111,7 @@ func parsePidStat(r *reading, pageSize uint64, text []byte) (st pidStat, f fault
 	r.set(pMinflt, v[statMinflt])
 	r.set(pMajflt, v[statMajflt])
 	r.set(pThreads, v[statThreads])
-	r.set(pRSS, v[statRSS]*pageSize)
-	st.ppid, st.start, st.threads, st.mapped = int32(v[statPPID]), v[statStart], v[statThreads], v[statVsize] > 0
+	st.ppid, st.start, st.threads = int32(v[statPPID]), v[statStart], v[statThreads]
 	return st, fault{}
 }
 
@@ -126,9 +122,10 @@ type namedColumn struct {
 	mul  uint64
 }
 
-// statusMemory are the lines of /proc/PID/status on memory, in kB.
+// statusMemory are the lines of /proc/PID/status on memory, in kB. The first of them is
+// there wherever there is memory.
 var statusMemory = []namedColumn{
-	{"RssAnon", processColumn("anon_bytes"), 1024}, {"RssFile", processColumn("file_bytes"), 1024},
+	{"VmRSS", pRSS, 1024}, {"RssAnon", processColumn("anon_bytes"), 1024}, {"RssFile", processColumn("file_bytes"), 1024},
 	{"RssShmem", processColumn("shmem_bytes"), 1024}, {"VmSwap", processColumn("swap_bytes"), 1024},
 }
 
