@@ -233,7 +233,7 @@ func TestImportCSV(t *testing.T) {
 	if r := must(t, "ls", "u", "--data", data); !strings.Contains(r.stdout, "unknown") {
 		t.Errorf("ls:\n%s", r.stdout)
 	}
-	if r := steady("import", "sar="+path, "--data", data, "--experiment", "u", "--system", "s", "--scenario", "c"); r.code != exitUsage {
+	if r := steady("import", "tsv="+path, "--data", data, "--experiment", "u", "--system", "s", "--scenario", "c"); r.code != exitUsage {
 		t.Errorf("another kind: exit %d", r.code)
 	}
 }
