@@ -41,7 +41,9 @@ func output(t *testing.T, tool string, args ...string) string {
 }
 
 // agree checks that the rows of a part add up to a figure of the summary: to 1 %, and to
-// the part of the time that no row covers, since a tool that is held up prints less.
+// the part of the time that no row covers, since a tool that is held up prints less. A
+// starved one does so few operations that those under way when it prints its last line
+// show: one a thread, of two.
 func agree(t *testing.T, f *Foreign, part, phase, metric string) {
 	t.Helper()
 	agreeOn(t, f, part, phase, "operations", metric)
@@ -69,7 +71,8 @@ func agreeOn(t *testing.T, f *Foreign, part, phase, column, metric string) {
 	if phase != "run" {
 		bare = 0
 	}
-	if got := addUp(all, column); len(all) == 0 || !withinPart(got, want, 0.01+bare) {
+	const underWay = 2
+	if got := addUp(all, column); len(all) == 0 || !withinPart(got, want, 0.01+bare+underWay/max(want, 1)) {
 		t.Errorf("%d rows of part %q, %.4f of the time bare: %v %s, the total %s is %v", len(all), part, bare, got, column, metric, want)
 	}
 	if len(f.Failed)+len(f.Incomplete) > 0 {
