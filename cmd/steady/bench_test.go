@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/steadybench/steady/columns"
 	"github.com/steadybench/steady/ingest"
+	"github.com/steadybench/steady/loaders"
 	"github.com/steadybench/steady/schemas"
 )
 
@@ -91,6 +93,61 @@ func BenchmarkCollectBesideSadc(b *testing.B) {
 		}
 	}
 	b.ReportMetric(0, "ns/op") // a minute is a minute
+}
+
+// BenchmarkCollectOnABusyHost runs a collector of each class side by side, at a tick a
+// second, beside twice as many busy loops as there are CPUs, for half a minute or as long
+// as STEADY_BUSY says (10m), and reports the ticks missed and how late the others began.
+func BenchmarkCollectOnABusyHost(b *testing.B) {
+	duration := 30 * time.Second
+	if text := os.Getenv("STEADY_BUSY"); text != "" {
+		var err error
+		if duration, err = time.ParseDuration(text); err != nil {
+			b.Fatalf("STEADY_BUSY: %v", err)
+		}
+	}
+	data, port := b.TempDir(), freePort(b)
+	url := "nats://127.0.0.1:" + port
+	natsServer(b, nil, b.TempDir(), "127.0.0.1", port)
+	in := startSteady(b, nil, "ingest", "--data", data, "--nats", url)
+	in.says(b, "nats://")
+	for range 2 * runtime.NumCPU() {
+		start(b, nil, "sh", "-c", "while :; do :; done")
+	}
+	var procs []*process
+	for b.Loop() {
+		for _, class := range classes[1:] {
+			procs = append(procs, startSteady(b, nil, "collect", "--nats", url, "--experiment", "busy", "--system", class, "--scenario", "c", "--class", class, "--duration", duration.String()))
+		}
+		for _, p := range procs {
+			if code := p.wait(b, duration+time.Minute); code != 0 {
+				b.Fatalf("%s: exit %d\n%s", p.name, code, p.stderr.String())
+			}
+		}
+	}
+	await(b, "the folders", func() bool { return len(manifests(b, data)) == len(classes)-1 })
+	for _, class := range classes[1:] {
+		r, err := loaders.Find(data, "busy/"+class+"/c/1")
+		if err != nil {
+			b.Fatal(err)
+		}
+		x, err := r.Table(&schemas.Collector)
+		if err != nil {
+			b.Fatal(err)
+		}
+		f := read(b, x)
+		var late []float64
+		for i := range f.Rows() {
+			if c := f.Column("late_ns"); !c.Null(i) {
+				late = append(late, float64(c.Ints[i])/1e6)
+			}
+		}
+		slices.Sort(late)
+		b.ReportMetric(float64(r.Manifest.Producers[0].Missed), class+"-missed")
+		b.ReportMetric(late[len(late)*99/100], class+"-p99-late-ms")
+		b.ReportMetric(late[len(late)/2], class+"-p50-late-ms")
+	}
+	b.ReportMetric(0, "ns/op")
 }
 
 func median(x []float64) float64 {

@@ -31,7 +31,7 @@ type collectFlags struct {
 	deliver                      bool
 	sources                      sourceFlags
 	batch                        int
-	profile                      string
+	profile, class               string
 }
 
 func (a *app) collect() *cobra.Command {
@@ -52,6 +52,9 @@ of other runs too; --deliver does that and nothing else. Without --wal the direc
 is wal in $STATE_DIRECTORY (of systemd), else in steady in $XDG_STATE_HOME, else in
 /var/lib/steady (root) or ~/.local/state/steady. A second collector on a host needs one
 of its own; --wal none keeps all in memory.
+
+On a busy host it keeps its second by --class: real-time of the lowest priority where
+it may (CAP_SYS_NICE), else nice -10, else as it was started; the manifest says which.
 
 --profile lean costs about a quarter less: only the tables that verdicts are formed of,
 sent ten ticks at a time (--batch says otherwise), of which a power cut may cost those
@@ -79,6 +82,7 @@ that wait.`,
 	fl.Int64Var(&f.walBytes, "wal-bytes", bus.DefaultLogBytes, "limit of the write-ahead log; a full one refuses ticks, and counts them")
 	fl.Int64Var(&f.pending, "pending-bytes", bus.DefaultPending, "limit of the memory for ticks that the server has not acknowledged, with --wal none")
 	fl.StringVar(&f.profile, "profile", "full", "full or lean: see above")
+	fl.StringVar(&f.class, "class", "auto", "how it is scheduled beside the host's work: "+strings.Join(classes, ", "))
 	fl.IntVar(&f.batch, "batch", 1, "ticks sent at a time: a live view is late by so many, the host is woken less")
 	f.sources.add(fl)
 	fl.BoolVar(&f.deliver, "deliver", false, "take no samples, only deliver what --wal has, and end")
@@ -100,6 +104,8 @@ func (f *collectFlags) check() error {
 		return usage("--hosts %d: want 1 or more", f.hosts)
 	case f.profile != "full" && f.profile != "lean":
 		return usage("--profile %q: want full or lean", f.profile)
+	case !slices.Contains(classes, f.class):
+		return usage("--class %q: want %s", f.class, strings.Join(classes, ", "))
 	case f.batch < 1 || f.batch > 1000:
 		return usage("--batch %d: want 1 to 1000", f.batch)
 	case f.walBytes < 1<<20:
@@ -221,16 +227,18 @@ func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err 
 	if n.url == "" {
 		return usage("collect: --nats is missing: where is the nats-server?")
 	}
-	if err := a.lean(f.interval); err != nil {
-		return err
-	}
 	if f.deliver {
 		return a.runDeliver(ctx, n, f)
+	}
+	class, err := a.lean(f.interval, f.class)
+	if err != nil {
+		return err
 	}
 	host, err := thisHost(f.host, f.roles, f.sources)
 	if err != nil {
 		return err
 	}
+	host.Facts["collector.class"], host.Facts["collector.profile"] = class, f.profile
 	sources, absent, err := host.Sources(nil)
 	if err != nil {
 		return err
@@ -271,7 +279,7 @@ func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err 
 	if err != nil {
 		return err
 	}
-	a.say("collect: run %s of %s on %s, a tick each %s%s", id.Run, strings.Join([]string{f.experiment, f.system, f.scenario, fmt.Sprintf("%02d", f.number)}, "/"), host.Name, f.interval, until(f.duration))
+	a.say("collect: run %s of %s on %s, a tick each %s%s, scheduled as %s", id.Run, strings.Join([]string{f.experiment, f.system, f.scenario, fmt.Sprintf("%02d", f.number)}, "/"), host.Name, f.interval, until(f.duration), class)
 	s := &collector.Sampler{Interval: f.interval, StartBootNS: start.BootNS, Sources: sources, Sink: pub, Warn: a.warn,
 		Since: since, UnackedBytes: pub.UnackedBytes, LogBytes: logBytes}
 	if f.duration > 0 {

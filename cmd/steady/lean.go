@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -23,23 +26,126 @@ func timerSlack(interval time.Duration) int {
 	return int(min(max(interval/1000, 50*time.Microsecond), time.Millisecond))
 }
 
-// lean makes the process cost its host as little as may be. Threads inherit the slack
-// from the first one, and the watchdog is there before any code of ours: so the process
-// becomes itself anew, once, with the slack set before.
-func (a *app) lean(interval time.Duration) error {
+// Scheduling of a collecting process.
+const (
+	// niceness is that of class nice.
+	niceness = -10
+	// rtPriority is the lowest, so that it goes before ordinary threads only.
+	rtPriority = 1
+	// After rtSoft of CPU time without a pause a real-time thread is ordinary again;
+	// after rtHard the kernel kills the process. A tick takes a hundredth of it.
+	rtSoft, rtHard = 100 * time.Millisecond, 2 * time.Second
+	rlimitRTTime   = 15 // RLIMIT_RTTIME of getrlimit(2)
+)
+
+// classes of --class.
+var classes = []string{"auto", "realtime", "nice", "normal"}
+
+// leanEnv says to the process that it has become itself anew.
+const leanEnv = "STEADY_COLLECT_CLASS"
+
+// lean makes the process cost its host as little as may be, and keep its second on a
+// busy one, and returns the class that it was given, in words. Threads inherit slack and
+// class from the first one, and the runtime's are there before any code of ours: so the
+// process becomes itself anew, once, with both set before.
+func (a *app) lean(interval time.Duration, class string) (got string, err error) {
 	if a.stderr != os.Stderr {
-		return nil // part of another program: a test
+		return "normal", nil // part of another program: a test
 	}
-	want := timerSlack(interval)
-	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
-	if err == nil && slack != want {
-		if err := unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(want), 0, 0, 0); err == nil {
-			return fmt.Errorf("collect: %w", syscall.Exec(self(), os.Args, os.Environ()))
-		}
+	if got = os.Getenv(leanEnv); got == "" {
+		return "", a.becomeLean(interval, class)
 	}
+	os.Unsetenv(leanEnv)
 	runtime.GOMAXPROCS(1)
 	bus.Quiet()
-	return nil
+	if strings.HasPrefix(got, "realtime") {
+		calm(timerSlack(interval))
+		go a.fuse()
+	}
+	return got, nil
+}
+
+// calm makes the runtime's watchdog an ordinary thread with slack: real-time threads
+// have none. It is the first that the runtime makes, and the kernel lists threads in the
+// order in which they were made.
+func calm(slack int) {
+	if id, ok := watchdog(); ok && ordinary(id) == nil {
+		os.WriteFile(fmt.Sprintf("/proc/%d/timerslack_ns", id), strconv.AppendInt(nil, int64(slack), 10), 0) // else it only costs more
+	}
+}
+
+// watchdog returns the id of the runtime's watchdog thread.
+func watchdog() (id int, ok bool) {
+	tasks, err := os.Open("/proc/self/task")
+	if err != nil {
+		return 0, false
+	}
+	defer tasks.Close()
+	names, err := tasks.Readdirnames(-1) // in the kernel's order
+	if err != nil || len(names) < 2 || names[0] != strconv.Itoa(os.Getpid()) {
+		return 0, false
+	}
+	id, err = strconv.Atoi(names[1])
+	return id, err == nil
+}
+
+func (a *app) becomeLean(interval time.Duration, class string) error {
+	runtime.LockOSThread() // what is set is the thread's
+	defer runtime.UnlockOSThread()
+	got, err := setClass(class)
+	if err != nil {
+		return fmt.Errorf("collect: --class %s: %w: it needs CAP_SYS_NICE (root, or setcap cap_sys_nice+ep on the program); --class auto takes what it gets", class, err)
+	}
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(timerSlack(interval)), 0, 0, 0); err != nil {
+		a.warn(fmt.Errorf("collect: timer slack: %w", err)) // it only costs more
+	}
+	return fmt.Errorf("collect: %w", syscall.Exec(self(), os.Args, append(os.Environ(), leanEnv+"="+got)))
+}
+
+// setClass gives this thread a class and returns it in words.
+func setClass(class string) (got string, err error) {
+	switch class {
+	case "auto":
+		for _, class := range []string{"realtime", "nice"} {
+			if got, err := setClass(class); err == nil {
+				return got, nil
+			}
+		}
+	case "realtime":
+		limit := &unix.Rlimit{Cur: uint64(rtSoft.Microseconds()), Max: uint64(rtHard.Microseconds())}
+		err = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: rtPriority}, 0)
+		if err == nil {
+			err = unix.Setrlimit(rlimitRTTime, limit)
+		}
+		return fmt.Sprintf("realtime (SCHED_RR %d)", rtPriority), err
+	case "nice":
+		return fmt.Sprintf("nice %d", niceness), ordinary(0)
+	}
+	is, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("normal (as started: policy %d, nice %d)", is.Policy, is.Nice), nil
+}
+
+// ordinary makes a thread an ordinary one of our niceness; 0 is this one.
+func ordinary(id int) error {
+	return unix.SchedSetAttr(id, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: niceness}, 0)
+}
+
+// fuse makes the process an ordinary one when a thread of it took more CPU time without
+// a pause than all of its work is worth: a mistake of ours must not stop the host.
+func (a *app) fuse() {
+	blown := make(chan os.Signal, 1)
+	signal.Notify(blown, syscall.SIGXCPU)
+	<-blown
+	tasks, _ := filepath.Glob("/proc/self/task/*")
+	for _, t := range tasks {
+		if id, err := strconv.Atoi(filepath.Base(t)); err == nil {
+			ordinary(id) // it may have ended
+		}
+	}
+	a.warn(fmt.Errorf("collect: it ran for %s at real-time priority without a pause: it goes on with nice %d", rtSoft, niceness))
 }
 
 // self returns the program file, by its name unless that is another one's by now.
