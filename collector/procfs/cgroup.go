@@ -379,14 +379,13 @@ func (g *groups) part(b *schemas.Block, row int, x *group, j int) (read, again b
 			}
 		}
 		g.shut(p)
-		h.tree.dead = true
 		p.read, again = false, true // if there is one to be read
 	}
 	if !p.read && was {
 		g.shut(p)
 		h.tree.dead = true
 	}
-	return p.read, p.read && was && again
+	return p.read, p.read && again
 }
 
 func (g *groups) Skipped() (lines int64, example string) { return g.bad.lines, g.bad.example }

@@ -331,7 +331,6 @@ func (s *processes) learn(proc string) {
 	for _, n := range ioLines {
 		cause[n.col] = "io does not say"
 	}
-	s.lacks.told[pFDs] = !slices.ContainsFunc(s.selectors, func(c *selector) bool { return c.FDs })
 	// A kernel that was told not to keep it says 0 of everyone: not of the one who asks.
 	text, err := os.ReadFile(filepath.Join(proc, "self/schedstat"))
 	if err == nil && string(text) == "0 0 0\n" {
@@ -698,7 +697,10 @@ func (s *processes) row(b *schemas.Block, l *line) {
 	s.devices = append(s.devices, l.device)
 	if l.n > 0 && !l.looked {
 		l.looked = true
+		told := s.lacks.told[pFDs]
+		s.lacks.told[pFDs] = told || !l.fds
 		s.lacks.look(b, row, l.device)
+		s.lacks.told[pFDs] = told || l.fds && s.lacks.told[pFDs]
 	}
 }
 

@@ -565,6 +565,10 @@ func TestThreads(t *testing.T) {
 		tick(174, 2)
 		writeThread(t, root, 10, 12, 1) // and again, before a listing was without it
 		tick(175, 2)
+		groupRemove(t, root, "proc/10/task/12/schedstat") // listed, and gone when it is read
+		if keep == 0 {
+			tick(175, 2)
+		}
 	}
 }
 
@@ -596,6 +600,7 @@ func TestProcessesWithoutMemory(t *testing.T) {
 		writeThread(t, root, 4, tid, 0)
 	}
 	groupPut(t, root, "proc/4/task/6/status", "Name:\tx\nVmRSS:\t8 kB\nRssAnon:\t4 kB\nRssFile:\t3 kB\nRssShmem:\t1 kB\nVmSwap:\t2 kB\nvoluntary_ctxt_switches:\t1\nnonvoluntary_ctxt_switches:\t1\n")
+	groupPut(t, root, "proc/4/task/7/status", "Name:\tx\nVmRSS:\t9 kB\n") // it is the same memory, read later
 	s := openTestProcesses(t, root, many, collector.Now, "kworker*", "zombie", "threads")
 	b := newBlocks(s)
 	sampled(t, s, b)
@@ -604,7 +609,6 @@ func TestProcessesWithoutMemory(t *testing.T) {
 		expect(t, b, "zombie", column, 0)
 		expect(t, b, "threads", column, kib<<10)
 	}
-	expect(t, b, "threads", "cswch", 0)
 }
 
 // Linux before 4.5 says how much memory is resident, and not of which kind.
@@ -643,7 +647,7 @@ func TestProcessFilesThatCannotBeRead(t *testing.T) {
 		"absent nvcswch w: status does not say", "absent read_bytes w: io: is a directory", "absent write_bytes w: io: is a directory",
 		"absent rchar_bytes w: io: is a directory", "absent wchar_bytes w: io: is a directory", "absent syscr w: io: is a directory", "absent syscw w: io: is a directory",
 		"absent rss_bytes w: status does not say", "absent anon_bytes w: status does not say", "absent file_bytes w: status does not say", "absent shmem_bytes w: status does not say", "absent swap_bytes w: status does not say",
-		"absent fds w: fd does not exist",
+		"absent fds pid:10: fd does not exist",
 	}
 	if got := told(s); !slices.Equal(got, want) {
 		t.Errorf("%s", strings.Join(got, "\n"))
@@ -683,6 +687,38 @@ func TestDamagedStat(t *testing.T) {
 	p.write(t, root)
 	sampled(t, s, b)
 	expect(t, b, "w", "user_ns", 4e7)
+}
+
+// So it is where the stat can't be read, and the process isn't gone.
+func TestUnreadableStat(t *testing.T) {
+	root := t.TempDir()
+	fakeProcess{pid: 10, comm: "w", start: 1, user: 5}.write(t, root)
+	s := openTestProcesses(t, root, 0, collector.Now, "w")
+	b := newBlocks(s)
+	sampled(t, s, b)
+	groupRemove(t, root, "proc/10/stat")
+	groupPut(t, root, "proc/10/stat/", "")
+	sampled(t, s, b)
+	expect(t, b, "w", "user_ns", -1)
+	expect(t, b, "w", "processes", 1)
+}
+
+// What a process lacks that comes later is told when it comes.
+func TestLacksOfAProcessThatComesLater(t *testing.T) {
+	root := t.TempDir()
+	groupPut(t, root, "proc/", "")
+	s := openTestProcesses(t, root, many, collector.Now, "w")
+	b := newBlocks(s)
+	sampled(t, s, b)
+	if got := told(s); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	fakeProcess{pid: 10, comm: "w", start: 1}.write(t, root)
+	groupRemove(t, root, "proc/10/io")
+	sampled(t, s, b)
+	if got := told(s); !slices.Contains(got, "absent syscr w: io does not exist") {
+		t.Errorf("%q", got)
+	}
 }
 
 // A kernel that keeps no scheduling statistics says 0 of everyone, even of the one who
