@@ -35,12 +35,10 @@ type Plan struct {
 	Retries   *int       `yaml:"retries"`
 	Order     string     `yaml:"order"`
 	Seed      *uint64    `yaml:"seed"`
-	Gate      Gate       `yaml:"gate"`
 	Sources   Watched    `yaml:"sources"`
 	Placement Placement  `yaml:"placement"`
 	Systems   []System   `yaml:"systems"`
 	Scenarios []Scenario `yaml:"scenarios"`
-	Note      string     `yaml:"note"`
 }
 
 // System is a variant under test.
@@ -255,7 +253,6 @@ func (c *planChecker) check(p *Plan, drivers map[string]Driver) []*Variant {
 	if time.Duration(p.Interval) < 10*time.Millisecond {
 		c.say("interval", "%s: the shortest is 10ms", p.Interval)
 	}
-	p.Gate.check(c)
 	for what, cpus := range map[string]workload.CPUs{"server": p.Placement.Server, "load": p.Placement.Load, "collector": p.Placement.Collector} {
 		if p.Placement.Free && len(cpus) > 0 {
 			c.say("placement."+what, "CPUs, and free as well: leave one out")
@@ -504,7 +501,7 @@ func (p *Plan) Schedule(variants []*Variant, seed uint64) []Item {
 
 // Takes returns about how long a run takes, with what comes before and after it.
 func (p *Plan) Takes(v *Variant) time.Duration {
-	return time.Duration(v.Scenario.Duration) + v.Workload.Needs() + time.Duration(p.Gate.For) + time.Duration(p.Pause)
+	return time.Duration(v.Scenario.Duration) + v.Workload.Needs() + time.Duration(p.Pause)
 }
 
 // Seeded returns the plan's seed, or one that is drawn.

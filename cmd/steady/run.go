@@ -19,7 +19,7 @@ var drivers = map[string]campaign.Driver{
 }
 
 type runFlags struct {
-	data, note   string
+	data         string
 	nats         natsFlags
 	dryRun, json bool
 	extend       bool
@@ -31,8 +31,7 @@ func (a *app) run() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run PLAN.yaml",
 		Short: "an experiment: every run of a plan, analysed and reported",
-		Long: `Carries out a plan (docs/PLAN.md): waits until the host is quiet, brings each workload
-up, drives it, collects, stores, and at the end analyses and reports. Killed, rebooted or
+		Long: `Carries out a plan (docs/PLAN.md): brings each workload up, drives it, collects, stores, and at the end analyses and reports. Killed, rebooted or
 interrupted, the same command undoes what was left behind and does what is missing and no
 more. A run that fails is kept as failed and done again.`,
 		Args: args(1),
@@ -45,7 +44,6 @@ more. A run that fails is kept as failed and done again.`,
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print every run in order with its parameters, and the time all will take; change nothing")
 	fl.BoolVar(&f.extend, "extend", false, "add runs once where the spread needs them for intervals as narrow as the margin (Stein's rule)")
 	fl.IntVar(&f.limit, "extend-limit", 20, "with --extend: the most runs of a system")
-	fl.StringVar(&f.note, "note", "", "a note that is kept with the results")
 	return c
 }
 
