@@ -209,7 +209,7 @@ func TestText(t *testing.T) {
 - other: the other
 - gone was not measured: gone is not here: apt-get install gone, or the like
 
-CPU time is that of a control group of the collector's own, ended threads and children included. What the kernel does later on a collector's behalf (writing back, receiving) is nobody's here. The ratio is of turns of the same round.
+CPU time is that of a control group of the collector's own, ended threads and children included. What the kernel does later on a collector's behalf (writing back, receiving) is nobody's here. The ratio is of turns of the same round. Contenders that are one program share its pages: alone, their PSS would be larger.
 `
 	var s strings.Builder
 	if err := made().writeText(&s); err != nil {
