@@ -21,8 +21,8 @@ import (
 type contender struct {
 	name string
 	what string // what it does, for people
-	// plan returns what to start in dir, or an error if that is not on this host, with
-	// the remedy.
+	// plan returns what to start in dir. An error that is missing says that it is not on
+	// this host.
 	plan func(b *bench, dir string) (*plan, error)
 }
 
@@ -38,8 +38,9 @@ type plan struct {
 var contenders = []contender{
 	{"sadc -S XALL", "sysstat, all activities, to a file", sadc("-S", "XALL")},
 	{"sadc", "sysstat, its default activities, to a file", sadc()},
-	{"steady collect", "all sources, through its write-ahead log to a nats-server (not counted)", collect()},
-	{"steady collect --wal none", "the same without the write-ahead log", collect("--wal", "none")},
+	{"steady collect", "through its write-ahead log to a nats-server (not counted)", collect()},
+	{"steady, everything on", "steady collect --interrupt-cells --perf extended: also each interrupt on each CPU, as sadc has, and more CPU events", collect("--interrupt-cells", "--perf", "extended")},
+	{"steady, lean", "steady collect --profile lean: the tables that verdicts are formed of, ten ticks at a time", collect("--profile", "lean")},
 	{"node_exporter", "Prometheus, its default collectors, scraped over HTTP (the scraper not counted)", nodeExporter},
 	{"netdata", "without cloud, machine learning, health and orchestrators, to its own database", netdata},
 	{"PCP", "pmcd, pmdalinux and pmlogger, some 670 values, to an archive", pcp},
@@ -164,7 +165,7 @@ func pcp(_ *bench, dir string) (*plan, error) {
 	}
 	const names, agents = "/var/lib/pcp/pmns", "/var/lib/pcp/pmdas"
 	if _, err := os.Stat(filepath.Join(names, "root")); err != nil {
-		return nil, fmt.Errorf("PCP has no name space yet: cd %s && ./Rebuild -u", names)
+		return nil, missing("PCP has no name space yet: cd " + names + " && ./Rebuild -u")
 	}
 	address, err := freeAddress()
 	if err != nil {
@@ -204,8 +205,13 @@ func program(pkg string, names ...string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not here: apt-get install %s, or the like", filepath.Base(names[0]), pkg)
+	return "", missing(fmt.Sprintf("%s is not here: apt-get install %s, or the like", filepath.Base(names[0]), pkg))
 }
+
+// missing says what is not on this host, with the remedy.
+type missing string
+
+func (m missing) Error() string { return string(m) }
 
 // freeAddress returns an address of this host where nobody listens.
 func freeAddress() (string, error) {

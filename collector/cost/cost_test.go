@@ -209,7 +209,7 @@ func TestText(t *testing.T) {
 - other: the other
 - gone was not measured: gone is not here: apt-get install gone, or the like
 
-CPU time is that of a control group of the collector's own, ended threads and children included. What the kernel does later on a collector's behalf (writing back, receiving) is nobody's here. The ratio is of turns of the same round.
+CPU time is that of a control group of the collector's own, ended threads and children included. What the kernel does later on a collector's behalf (writing back, receiving) is nobody's here. The ratio is of turns of the same round. Contenders that are one program share its pages: alone, their PSS would be larger.
 `
 	var s strings.Builder
 	if err := made().writeText(&s); err != nil {
@@ -322,13 +322,17 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 // What is not on the host is named, with the remedy, and costs nothing else.
 func TestAbsentContendersAreNamed(t *testing.T) {
 	b := &bench{say: func(string, ...any) {}, dir: t.TempDir()}
-	for i, err := range []error{errors.New("nonesuch is not here")} {
-		if err := b.start(i, contender{name: "nonesuch", plan: func(*bench, string) (*plan, error) { return nil, err }}); err != nil {
-			t.Fatal(err)
-		}
+	plan := func(err error) contender {
+		return contender{name: "nonesuch", plan: func(*bench, string) (*plan, error) { return nil, err }}
+	}
+	if err := b.start(0, plan(missing("nonesuch is not here"))); err != nil {
+		t.Error(err)
 	}
 	if e := b.entries[0]; e.group != nil || e.absent != "nonesuch is not here" {
 		t.Errorf("got %+v", e)
+	}
+	if err := b.start(1, plan(errors.New("disk full"))); err == nil || err.Error() != "nonesuch: disk full" {
+		t.Errorf("a failure: got %v", err)
 	}
 	if _, err := program("some-package", "no-such-program"); err == nil || !strings.Contains(err.Error(), "apt-get install some-package") {
 		t.Errorf("got %v", err)

@@ -183,10 +183,13 @@ func (b *bench) start(i int, c contender) error {
 		return err
 	}
 	p, err := c.plan(b, dir)
-	if err != nil {
+	if m := missing(""); errors.As(err, &m) {
 		e.absent = err.Error()
 		b.say("cost: without %s: %s", c.name, e.absent)
 		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.name, err)
 	}
 	e.beside = p.beside
 	e.group, err = start(b.hierarchy, b.counted, dir, p.env, p.argv)

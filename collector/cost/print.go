@@ -137,7 +137,7 @@ func (b *bench) writeText(w io.Writer) error {
 			fmt.Fprintf(&s, "- %s: %s\n", c.Name, c.What)
 		}
 	}
-	fmt.Fprintf(&s, "\nCPU time is %s. What the kernel does later on a collector's behalf (writing back, receiving) is nobody's here. The ratio is of turns of the same round.\n", b.method())
+	fmt.Fprintf(&s, "\nCPU time is %s. What the kernel does later on a collector's behalf (writing back, receiving) is nobody's here. The ratio is of turns of the same round. Contenders that are one program share its pages: alone, their PSS would be larger.\n", b.method())
 	_, err := io.WriteString(w, s.String())
 	return err
 }
