@@ -97,7 +97,7 @@ func (c *Conn) Close() {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(500 * time.Millisecond):
+	case <-time.After(lastMoment):
 	}
 }
 

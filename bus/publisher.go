@@ -178,7 +178,7 @@ func (p *Publisher) UnackedBytes() int64 {
 func (p *Publisher) Resent() int64 { return p.sender.resent.Load() }
 
 // lastMoment is how long what can't be waited for may take once the time is over.
-const lastMoment = 300 * time.Millisecond
+const lastMoment = 200 * time.Millisecond
 
 // Close waits until all is acknowledged or ctx ends, and ends the publisher and its
 // log. Its error says what never was acknowledged, by count and bytes.
@@ -191,7 +191,7 @@ func (p *Publisher) Close(ctx context.Context) error {
 	p.stop()
 	var err error
 	if log := p.queue.log; log != nil {
-		close(p.queue.finish)
+		p.queue.finished.Do(func() { close(p.queue.finish) })
 		if !closedWithin(ctx, p.queue.ended) {
 			err = fmt.Errorf("bus: log: the disk of %s does not answer: what it has not taken is lost", log.Dir())
 		}

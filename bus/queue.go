@@ -40,7 +40,9 @@ type queue struct {
 	toKeep chan struct{} // the keeper: something is to be written or released
 	finish chan struct{} // closed when nothing more is pushed or acknowledged
 	ended  chan struct{} // closed when the keeper is done
-	timer  *time.Timer   // wakes the keeper for a sync
+	// finished closes finish, once.
+	finished sync.Once
+	timer    *time.Timer // wakes the keeper for a sync
 
 	mu      sync.Mutex
 	memory  []*message // not taken yet, or not in the log yet; oldest first

@@ -290,7 +290,7 @@ func (a *app) runCollect(ctx context.Context, n natsFlags, f collectFlags) (err 
 	err = errors.Join(err, pub.Control(&schemas.Control{Kind: "end", At: stamp(), End: &schemas.End{Epoch: id.Epoch, LastSeq: account.LastSeq, Refused: account.Refused, Missed: account.Missed}}))
 	wait := 30 * time.Second
 	if ctx.Err() != nil {
-		wait = 1500 * time.Millisecond
+		wait = 1200 * time.Millisecond
 	}
 	flush, cancel := shortly(ctx, wait)
 	defer cancel()

@@ -52,8 +52,11 @@ func (a *app) lean(interval time.Duration, class string) (got string, err error)
 	if a.stderr != os.Stderr {
 		return "normal", nil // part of another program: a test
 	}
-	if got = os.Getenv(leanEnv); got == "" {
-		return "", a.becomeLean(interval, class)
+	got = os.Getenv(leanEnv)
+	if got == "" {
+		if got, err = a.becomeLean(interval, class); err != nil {
+			return "", err
+		}
 	}
 	os.Unsetenv(leanEnv)
 	runtime.GOMAXPROCS(1)
@@ -89,17 +92,26 @@ func watchdog() (id int, ok bool) {
 	return id, err == nil
 }
 
-func (a *app) becomeLean(interval time.Duration, class string) error {
+// becomeLean starts the program anew in this process. It returns only if it can't: with
+// the class that the process has, or an error if it can't have the one asked for.
+func (a *app) becomeLean(interval time.Duration, class string) (is string, err error) {
 	runtime.LockOSThread() // what is set is the thread's
 	defer runtime.UnlockOSThread()
+	before, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		return "", fmt.Errorf("collect: --class: %w", err)
+	}
 	got, err := setClass(class)
 	if err != nil {
-		return fmt.Errorf("collect: --class %s: %w: it needs CAP_SYS_NICE (root, or setcap cap_sys_nice+ep on the program); --class auto takes what it gets", class, err)
+		return "", fmt.Errorf("collect: --class %s: %w: it needs CAP_SYS_NICE (root, or setcap cap_sys_nice+ep on the program); --class auto takes what it gets", class, err)
 	}
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(timerSlack(interval)), 0, 0, 0); err != nil {
 		a.warn(fmt.Errorf("collect: timer slack: %w", err)) // it only costs more
 	}
-	return fmt.Errorf("collect: %w", syscall.Exec(self(), os.Args, append(os.Environ(), leanEnv+"="+got)))
+	err = syscall.Exec(self(), os.Args, append(os.Environ(), leanEnv+"="+got))
+	unix.SchedSetAttr(0, before, 0)
+	a.warn(fmt.Errorf("collect: %s: %w: it goes on as it was started", self(), err))
+	return setClass("normal")
 }
 
 // setClass gives this thread a class and returns it in words.

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/steadybench/steady/collector"
 	"github.com/steadybench/steady/schemas"
 )
 
@@ -169,6 +170,39 @@ func TestWatchdogIsFound(t *testing.T) {
 	}
 	if most != id || times < 10 {
 		t.Errorf("thread %d switched most, %d times; thread %d is taken for the watchdog", most, times, id)
+	}
+}
+
+// other is a source of a table.
+type other struct {
+	table  *schemas.Table
+	closed *int
+}
+
+func (o other) Name() string                 { return o.table.Name }
+func (o other) Tables() []*schemas.Table     { return []*schemas.Table{o.table} }
+func (o other) Sample([]schemas.Block) error { return nil }
+func (o other) Close() error                 { *o.closed++; return nil }
+
+func TestLeanProfile(t *testing.T) {
+	closed := 0
+	absent := map[string]string{"a": "b"}
+	left := leanSources([]collector.Source{other{&schemas.Collector, &closed}, other{&schemas.Memory, &closed}, other{&schemas.Workload, &closed}}, absent)
+	if len(left) != 1 || left[0].Name() != "memory" || closed != 2 || len(absent) != 3 || absent["workload"] != "left out by --profile lean" {
+		t.Errorf("%d left, %d closed, absent %q", len(left), closed, absent)
+	}
+
+	data := t.TempDir()
+	url, c := serve(t)
+	in := startSteady(t, nil, "ingest", "--data", data, "--nats", url)
+	in.says(t, "ingest: ")
+	col := startSteady(t, nil, "collect", "--nats", url, "--experiment", "e", "--system", "s", "--scenario", "c", "--interval", "20ms", "--profile", "lean")
+	await(t, "two bursts", func() bool { return streamed(c) > 20 })
+	col.signal(t, syscall.SIGINT)
+	in.says(t, "complete")
+	m := one(t, data)
+	if p := m.Producers[0]; m.Status != schemas.Complete || p.Received != *p.Expected || m.Hosts[0].Facts["collector.profile"] != "lean" {
+		t.Errorf("%s %q: %+v", m.Status, m.Reasons, p)
 	}
 }
 
