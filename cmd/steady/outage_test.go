@@ -165,9 +165,11 @@ func TestCollectorOutlivesALongOutage(t *testing.T) {
 // well, and the run has all that they wrote, and names what is not there.
 func TestCollectorKilledTwentyTimesInAnOutage(t *testing.T) {
 	const kills = 20
+	// As many ticks as make a run folder within the test's patience.
+	interval := max(20*time.Millisecond, (outage(t) / 2000).Round(time.Millisecond))
 	data, dir, port, wal := t.TempDir(), t.TempDir(), freePort(t), t.TempDir()
 	url := "nats://127.0.0.1:" + port
-	args := []string{"collect", "--nats", url, "--experiment", "e", "--system", "s", "--scenario", "c", "--interval", "20ms", "--host", "h", "--wal", wal}
+	args := []string{"collect", "--nats", url, "--experiment", "e", "--system", "s", "--scenario", "c", "--interval", interval.String(), "--host", "h", "--wal", wal}
 	r := rand.New(rand.NewPCG(20, 26))
 	began := time.Now()
 	for range kills {
@@ -198,7 +200,7 @@ func TestCollectorKilledTwentyTimesInAnOutage(t *testing.T) {
 	if n := int64(len(m.Producers)); cut != n-1 || cut < kills*3/4 {
 		t.Errorf("%d producers, of which %d were killed", n, cut)
 	}
-	if all := int64(took / (20 * time.Millisecond)); received+missed > all+1 || received < 2*kills {
+	if all := int64(took / interval); received+missed > all+1 || received < 2*kills {
 		t.Errorf("%d ticks and %d missed of at most %d", received, missed, all)
 	}
 	if m.Quality["missed"] < cut { // each that came after another says what is not there
